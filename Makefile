@@ -1,0 +1,63 @@
+# Two commands: `make bench` measures, `make test` checks everything.
+PYTHON ?= python3
+VENV := .venv
+BIN  := $(VENV)/bin
+UV   := VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/uv
+PIP_COMPILE := $(UV) pip compile -q --universal --python-version 3.11 --generate-hashes \
+	--no-emit-index-url --no-emit-find-links --no-annotate --no-header
+SOURCES := $(shell find impls/blockmark_impls/native -type f) CMakeLists.txt pyproject.toml
+
+.PHONY: bench test lint types unit lock readme clean
+
+bench: $(VENV)/.installed
+	$(BIN)/blockmark run decode
+
+test: $(VENV)/.native lint types unit
+
+lint: $(VENV)/.native $(VENV)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports
+
+types: $(VENV)/.native $(VENV)/.dev
+	$(BIN)/mypy
+
+unit: $(VENV)/.native $(VENV)/.dev
+	$(BIN)/python -m pytest
+
+# The table in README.md is what this command printed, never typed by hand.
+readme: $(VENV)/.installed
+	$(BIN)/blockmark report reports/decode/run.json --output reports/decode --splice README.md
+
+$(VENV)/.deps: requirements/bootstrap.lock requirements/build.lock requirements/run.lock
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "blockmark needs Python >= 3.11; name one: make PYTHON=python3.x"; exit 1; }
+	$(PYTHON) -m venv --without-pip --clear $(VENV)
+	$(PYTHON) -m pip --python $(BIN)/python install -q --require-hashes -r requirements/bootstrap.lock
+	$(UV) pip install -q --compile-bytecode --require-hashes -r requirements/build.lock -r requirements/run.lock
+	touch $@
+
+$(VENV)/.dev: $(VENV)/.deps requirements/dev.lock
+	$(UV) pip install -q --compile-bytecode --require-hashes -r requirements/dev.lock
+	touch $@
+
+# No isolation: an isolated build dir changes its path each time, so nothing
+# would ever be rebuilt incrementally.
+$(VENV)/.installed: $(VENV)/.deps $(SOURCES)
+	$(UV) pip install -q --no-build-isolation --no-deps -e .
+	touch $@
+
+# The same install, but a C++ error is an error: the tests must not pass on a
+# silently missing core.
+$(VENV)/.native: $(VENV)/.deps $(SOURCES)
+	BLOCKMARK_REQUIRE_NATIVE=1 $(UV) pip install -q --no-build-isolation --no-deps -e .
+	touch $@ $(VENV)/.installed
+
+lock: $(VENV)/.deps
+	$(PIP_COMPILE) requirements/bootstrap.in -o requirements/bootstrap.lock
+	$(PIP_COMPILE) pyproject.toml -o requirements/run.lock
+	$(PIP_COMPILE) requirements/build.in -c requirements/run.lock -o requirements/build.lock
+	$(PIP_COMPILE) --group dev -c requirements/run.lock -c requirements/build.lock -o requirements/dev.lock
+
+clean:
+	rm -rf $(VENV) build dist

@@ -1,0 +1,45 @@
+"""Exit codes, and which error gets which.
+
+0 fine; 1 regression; 2 usage or configuration; 3 nothing measured, nothing in common,
+or a cell failed; 4 wrong answer; 5 inconclusive; 130 interrupted. Where several hold:
+130, 2, 4, 1, 3, 5.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from blockmark.runs.model import Run
+
+EXIT_USAGE = 2
+EXIT_NOTHING = 3
+EXIT_WRONG = 4
+EXIT_INTERRUPTED = 130
+
+
+def known_errors(error: Exception) -> int | None:
+    """The exit code of an error that a user can mend; None for a fault of ours."""
+    from blockmark.runs.errors import RunFileError, StoreError
+    from blockmark.verdict.errors import CompareError, NothingInCommon
+
+    if isinstance(error, NothingInCommon):
+        return EXIT_NOTHING
+    if isinstance(error, (RunFileError, StoreError, CompareError)):
+        return EXIT_USAGE
+    from blockmark.report.splice import SpliceError
+    from blockmark.workload.keys import ConfigError
+    from blockmark_impls.registry import TargetError
+
+    return EXIT_USAGE if isinstance(error, (ConfigError, TargetError, SpliceError)) else None
+
+
+def exit_code_of(run: Run) -> int:
+    """The exit code of a finished run, by its worst cell."""
+    states = {cell.status for cell in run.cells}
+    if "wrong" in states:
+        return EXIT_WRONG
+    if states & {"failed", "timeout"}:
+        return EXIT_NOTHING
+    measured = any(cell.ok and cell.kind != "control" for cell in run.cells)
+    return 0 if measured else EXIT_NOTHING

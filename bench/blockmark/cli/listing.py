@@ -1,0 +1,63 @@
+"""`blockmark list`: what there is to run and to read."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+_WHAT = ("impls", "scenarios", "metrics", "keys")
+
+
+def command(
+    what: Annotated[str, typer.Argument(metavar="|".join(_WHAT))],
+) -> int:
+    """List implementations, scenarios, metrics or keys."""
+    if what not in _WHAT:
+        raise typer.BadParameter(f"list {what}: must be one of {', '.join(_WHAT)}")
+    for line in {"impls": _impls, "scenarios": _scenarios, "metrics": _metrics, "keys": _keys}[
+        what
+    ]():
+        typer.echo(line)
+    return 0
+
+
+def _impls() -> list[str]:
+    from blockmark_impls.registry import builtin_names, pair_names, plugin_names, resolve
+
+    lines = []
+    for name in [*builtin_names(), *pair_names(), *plugin_names()]:
+        impl = resolve(name)[0]
+        missing = f"  [unavailable: {impl.unavailable}]" if impl.unavailable else ""
+        lines.append(f"{name:20}  {impl.summary}{missing}")
+    return lines
+
+
+def _scenarios() -> list[str]:
+    from blockmark.workload.builtin import builtin_names, find_scenario
+
+    return [f"{name:20}  {find_scenario(name).title}" for name in builtin_names()]
+
+
+def _metrics() -> list[str]:
+    from blockmark.runs.metrics import METRICS
+
+    return [f"{m.name:32} {m.unit:6} {m.model:12} {m.formula}" for m in METRICS.values()]
+
+
+def _keys() -> list[str]:
+    from blockmark.workload.keys import KEYS
+
+    lines = []
+    for key in KEYS.values():
+        if key.choices:
+            values = " ".join(str(choice) for choice in key.choices)
+        else:
+            values = f"{key.low:,.10g} to {key.high:,.10g} {key.unit}".rstrip()
+        default = "chosen from the load" if key.default is None else _shown(key.default)
+        lines.append(f"{key.name:20} {key.meaning}; {values} [default: {default}]")
+    return lines
+
+
+def _shown(value: object) -> str:
+    return " ".join(map(str, value)) if isinstance(value, tuple) else str(value)

@@ -1,0 +1,162 @@
+"""`blockmark run`: verify, measure, save, and print the comparison."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from .errors import EXIT_INTERRUPTED, exit_code_of
+from .options import Json, Output, Seed, Settings, Targets, Timeout
+from .report import report_folder
+
+if TYPE_CHECKING:
+    from blockmark.measure.plan import Plan
+    from blockmark.measure.session import Outcome
+
+
+def command(
+    scenarios: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[SCENARIO]...", help="Built-in names or TOML files."),
+    ] = None,
+    impl: Targets = None,
+    setting: Settings = None,
+    rounds: Annotated[
+        int | None, typer.Option(min=1, max=1000, help="Fresh processes per implementation.")
+    ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="A short look; its numbers are not for decisions.")
+    ] = False,
+    counters: Annotated[
+        str, typer.Option(metavar="software|none", help="Which counters to read.")
+    ] = "software",
+    output: Output = Path("results"),
+    resume: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Go on with an unfinished run.")
+    ] = None,
+    report: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Folder of the report [default: reports/SCENARIO]."),
+    ] = None,
+    seed: Seed = None,
+    timeout: Timeout = 60.0,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would be measured, and stop.")
+    ] = False,
+    json: Json = False,
+    pyperf: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Export the timings as a pyperf suite.")
+    ] = None,
+) -> int:
+    """Verify, measure, save the run, and print the comparison.
+
+    Without a SCENARIO it runs `decode` with every built-in implementation.
+    """
+    from blockmark.measure import session
+
+    from .progress import progress_on_stderr
+
+    if resume is not None:
+        if scenarios or impl or setting:
+            raise typer.BadParameter("--resume goes on with the run as planned; name nothing else")
+        with progress_on_stderr() as progress:
+            outcome = session.resume(resume, progress)
+    else:
+        plan = _plan(scenarios, impl, setting, rounds, quick, counters, seed, timeout)
+        if dry_run:
+            _print_plan(plan)
+            return 0
+        with progress_on_stderr() as progress:
+            outcome = session.start(plan, output, progress)
+    return _conclude(outcome, report, json=json, pyperf=pyperf)
+
+
+def _plan(
+    scenarios: list[str] | None,
+    impl: list[str] | None,
+    setting: list[str] | None,
+    rounds: int | None,
+    quick: bool,
+    counters: str,
+    seed: int | None,
+    timeout: float,
+) -> Plan:
+    from blockmark.measure.plan import make_plan
+    from blockmark.workload.builtin import find_scenario
+    from blockmark.workload.scenario import parse_setting
+
+    if counters not in ("software", "none"):
+        raise typer.BadParameter(f"--counters {counters}: this version reads software or none")
+    settings = dict(parse_setting(text) for text in setting or [])
+    found = [find_scenario(name).override(settings) for name in scenarios or ["decode"]]
+    return make_plan(
+        found,
+        impl or [],
+        command=" ".join(["blockmark", *map(_quoted, sys.argv[1:])]),
+        seed=seed,
+        rounds=rounds,
+        quick=quick,
+        timeout_s=timeout,
+        software_counters=counters == "software",
+    )
+
+
+def _quoted(word: str) -> str:
+    import shlex
+
+    return shlex.quote(word)
+
+
+def _print_plan(plan: Plan) -> None:
+    from blockmark.measure.programs import too_large
+
+    typer.echo(
+        f"{len(plan.cells)} cells, {len(plan.subjects)} implementations, {plan.rounds} rounds: "
+        f"{len(plan.pairs()) * plan.rounds} measured processes, seed {plan.seed}"
+    )
+    for cell in plan.cells:
+        varied = {k: v for k, v in cell.values.items() if k not in ("models", "workload")}
+        values = " ".join(f"{key}={value}" for key, value in varied.items())
+        typer.echo(f"cell {cell.key}  {cell.scenario}  {values}")
+        if reason := too_large(cell):
+            typer.echo(f"  unavailable: {reason}")
+    for subject in plan.subjects:
+        missing = f"  unavailable: {subject.unavailable}" if subject.unavailable else ""
+        typer.echo(f"implementation {subject.name}  {subject.summary}{missing}")
+
+
+def _conclude(outcome: Outcome, report: Path | None, *, json: bool, pyperf: Path | None) -> int:
+    from blockmark.runs.codec import dump_run
+    from blockmark.runs.store import render_json
+
+    run = outcome.run
+    if pyperf is not None:
+        from blockmark.runs.pyperf_export import export_pyperf
+
+        export = export_pyperf(run, pyperf)
+        typer.echo(f"pyperf suite: {pyperf} ({export})", err=True)
+    folder = report
+    if folder is None and not (run.quick or json or outcome.interrupted):
+        folder = report_folder([info.name for info in run.scenarios])
+    written = None
+    if folder is not None:
+        from blockmark.report.folder import write_report
+
+        written = write_report(run, folder)
+    if json:
+        typer.echo(render_json(dump_run(run)), nl=False)
+    else:
+        from blockmark.report.console import print_run
+
+        print_run(run, saved=str(outcome.folder), report=str(written) if written else None)
+    if outcome.interrupted:
+        typer.echo(
+            f"interrupted: what is finished is kept; go on with "
+            f"blockmark run --resume {outcome.folder}",
+            err=True,
+        )
+        return EXIT_INTERRUPTED
+    return exit_code_of(run)

@@ -1,0 +1,139 @@
+"""From the journal of finished measurements to the run that everybody reads."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from blockmark.runs.estimate import Resampler
+from blockmark.runs.metrics import METRICS
+from blockmark.runs.model import (
+    Cell as RunCell,
+)
+from blockmark.runs.model import (
+    HistogramData,
+    ImplementationInfo,
+    MetricValue,
+    Run,
+    ScenarioInfo,
+    Setting,
+    Verified,
+)
+from blockmark.runs.shares import derive_shares
+from blockmark.runs.summary import summarise, summarise_distribution, unavailable
+
+if TYPE_CHECKING:
+    from .plan import Pair, Plan, Subject
+    from .runner import Journal
+
+
+def assemble_run(
+    plan: Plan,
+    journal: Journal,
+    facts: dict[str, dict[str, Any]],
+    *,
+    run_id: str,
+    created: str,
+    duration_s: float,
+    version: str,
+    load_after: float,
+) -> Run:
+    """The Run as far as it has come; `complete` if nothing is missing."""
+    resampler = Resampler(seed=plan.seed)
+    cells = [_cell(journal, pair, resampler) for pair in plan.pairs()]
+    return Run(
+        blockmark_version=version,
+        run_id=run_id,
+        created=created,
+        duration_s=round(duration_s, 2),
+        command=plan.command,
+        complete=_complete(plan, journal),
+        quick=plan.quick,
+        seed=plan.seed,
+        rounds=plan.rounds,
+        machine={**plan.machine, "load_after": load_after},
+        build=plan.build,
+        scenarios=tuple(ScenarioInfo(**scenario) for scenario in plan.scenarios),
+        implementations=tuple(_info(subject) for subject in plan.subjects),
+        settings=tuple(
+            Setting(cell.scenario, cell.values, facts.get(cell.key, {})) for cell in plan.cells
+        ),
+        cells=tuple(cells),
+    )
+
+
+def _complete(plan: Plan, journal: Journal) -> bool:
+    for pair in plan.pairs():
+        if pair.key not in journal.verified:
+            return False
+        rounds = len(journal.rounds.get(pair.key, {}))
+        if rounds < plan.rounds and not journal.out_of_the_race(pair.key):
+            return False
+    return True
+
+
+def _info(subject: Subject) -> ImplementationInfo:
+    return ImplementationInfo(
+        name=subject.name,
+        scheme=subject.scheme,
+        tier=subject.tier,
+        kind=subject.kind,  # type: ignore[arg-type]
+        summary=subject.summary,
+        profile=subject.profile,
+        id_type=subject.id_type,
+        reuse_order=subject.reuse_order,
+    )
+
+
+def _cell(journal: Journal, pair: Pair, resampler: Resampler) -> RunCell:
+    cell, subject = pair.cell, pair.subject
+    proof = journal.verified.get(pair.key)
+    rounds = [record for _, record in sorted(journal.rounds.get(pair.key, {}).items())]
+    broken = next((r for r in [proof, *rounds] if r and r["status"] != "ok"), None)
+    status, reason = "ok", ""
+    metrics: dict[str, MetricValue] = {}
+    if broken is not None:
+        status, reason = broken["status"], broken["reason"]
+    elif not rounds:
+        status, reason = "unavailable", "the run was interrupted before its first round"
+    else:
+        metrics = _metrics(rounds, resampler)
+        metrics |= derive_shares(metrics, float(cell["step_rate"]), resampler)
+        metrics = {name: metrics[name] for name in METRICS if name in metrics}
+    verified = None
+    if proof and proof["status"] == "ok" and proof.get("operations"):
+        verified = Verified(proof["operations"], proof["steps"])
+    return RunCell(
+        scenario=cell.scenario,
+        params=cell.values,
+        impl=subject.name,
+        kind=subject.kind,  # type: ignore[arg-type]
+        call_style=pair.call_style,  # type: ignore[arg-type]
+        status=status,  # type: ignore[arg-type]
+        reason=reason,
+        verified=verified,
+        metrics=metrics,
+    )
+
+
+def _metrics(rounds: list[dict[str, Any]], resampler: Resampler) -> dict[str, MetricValue]:
+    """Each metric over the rounds; unavailable if it was so in any of them."""
+    found: dict[str, MetricValue] = {}
+    for name in dict.fromkeys(name for record in rounds for name in record["metrics"]):
+        entries = [record["metrics"][name] for record in rounds if name in record["metrics"]]
+        reason = next((e["unavailable"] for e in entries if "unavailable" in e), None)
+        if reason is not None:
+            found[name] = unavailable(name, reason)
+        elif "histogram" in entries[0]:
+            found[name] = summarise_distribution(
+                name, [_histogram(e["histogram"]) for e in entries], resampler
+            )
+        else:
+            means = [entry["mean"] for entry in entries if "mean" in entry]
+            values = [entry["value"] for entry in entries]
+            found[name] = summarise(name, values, resampler, means=means)
+    return found
+
+
+def _histogram(raw: dict[str, Any]) -> HistogramData:
+    counts = tuple((index, count) for index, count in raw["counts"])
+    return HistogramData(counts, raw["max"], raw["samples"])

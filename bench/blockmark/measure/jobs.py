@@ -1,0 +1,101 @@
+"""Starting a measured process, and getting an answer whatever it does."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from threading import Event
+
+_COMMAND = [sys.executable, "-P", "-m", "blockmark.measure.worker"]
+# How often a waiting parent looks whether it should stop. A wait on a pipe, so the
+# measured process does not notice.
+_PATIENCE_S = 0.5
+_SIGNALS = {s.value: s.name for s in signal.Signals}
+
+
+def worker_environment() -> dict[str, str]:
+    """The same for every round: no hash randomisation, no threads behind the back."""
+    return {
+        **os.environ,
+        "PYTHONHASHSEED": "0",
+        "OMP_NUM_THREADS": "1",
+        "OPENBLAS_NUM_THREADS": "1",
+    }
+
+
+class Job:
+    """One worker process; a crash, a hang or a blow-up of it is a result like any other."""
+
+    def __init__(self, request: dict[str, Any], timeout: float, stop: Event) -> None:
+        """Start it. `timeout` in seconds; `stop` ends it from another thread."""
+        self.timeout = timeout
+        self._stop = stop
+        self._request = json.dumps(request)
+        # A session of its own: an interrupt at the terminal reaches only the parent,
+        # which then ends the worker's whole group.
+        self._process = subprocess.Popen(
+            _COMMAND,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=worker_environment(),
+            start_new_session=True,
+        )
+
+    def result(self) -> dict[str, Any]:
+        """Wait for the answer: a dict with `status`, and `reason` unless it is ok."""
+        deadline = time.monotonic() + self.timeout
+        request: str | None = self._request
+        try:
+            while True:
+                try:
+                    out, err = self._process.communicate(request, timeout=_PATIENCE_S)
+                    break
+                except subprocess.TimeoutExpired:
+                    request = None  # it was sent
+                    if self._stop.is_set():
+                        raise KeyboardInterrupt from None
+                    if time.monotonic() > deadline:
+                        self.kill()
+                        return {
+                            "status": "timeout",
+                            "reason": f"no answer within {self.timeout:g} s; it was ended",
+                        }
+        except BaseException:
+            self.kill()
+            raise
+        return _read_answer(self._process.returncode, out, err)
+
+    def kill(self) -> None:
+        """End the worker and all that it started."""
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        with suppress(subprocess.TimeoutExpired):
+            self._process.communicate(timeout=5)
+
+
+def _read_answer(code: int, out: str, err: str) -> dict[str, Any]:
+    if code != 0 or not out:
+        return {"status": "failed", "reason": _why(code, err)}
+    try:
+        answer: dict[str, Any] = json.loads(out.splitlines()[-1])
+    except ValueError:
+        return {"status": "failed", "reason": "the process's answer is not JSON"}
+    return answer
+
+
+def _why(code: int, stderr: str) -> str:
+    lines = [line.strip() for line in stderr.splitlines() if line.strip()]
+    last = f": {lines[-1][:300]}" if lines else ""
+    if code < 0:
+        return f"the process crashed with {_SIGNALS.get(-code, -code)}{last}"
+    return f"the process ended with code {code}{last}"

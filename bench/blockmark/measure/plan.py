@@ -1,0 +1,231 @@
+"""What a run is going to do, decided whole before the first process starts."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from blockmark.workload.keys import ConfigError
+from blockmark.workload.scenario import Cell, Scenario
+
+from .machine import build_facts, machine_facts
+from .probes.timing import Budget
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from blockmark_impls.registry import Implementation
+
+# A quick look: fewer rounds and blocks. Its numbers are not for decisions.
+QUICK = Budget(blocks=6, block_ns=500_000, latency_ns=6_000_000, least_steps=0, cold_blocks=2)
+QUICK_ROUNDS = 2
+DEFAULT_ROUNDS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """An implementation as a run names it; `target` is what a worker resolves."""
+
+    name: str
+    target: str
+    scheme: str
+    tier: str
+    kind: str
+    summary: str
+    profile: str
+    id_type: str
+    reuse_order: str
+    call_style: str
+    call_styles: tuple[str, ...]
+    fixed_style: bool  # the name itself says who loops
+    unavailable: str | None = None
+
+    @classmethod
+    def of(cls, impl: Implementation, cell: Cell) -> Subject:
+        """What the registry says of an implementation, for a manager of the cell's size.
+
+        Raises TargetError where a user's class can't be loaded.
+        """
+        profile = impl.profile_for(cell.pool_config)
+        return cls(
+            name=impl.name,
+            target=impl.target,
+            scheme=impl.scheme,
+            tier=impl.tier,
+            kind=impl.kind,
+            summary=impl.summary,
+            profile="control" if impl.kind == "control" else profile.letters,
+            id_type=profile.id_type,
+            reuse_order=impl.reuse_order,
+            call_style=impl.call_style,
+            call_styles=impl.call_styles,
+            fixed_style="call_style" in impl.parameters,
+            unavailable=impl.unavailable,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """One implementation in one cell: what a process verifies or measures."""
+
+    cell: Cell
+    subject: Subject
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """The pair's name in the journal."""
+        return self.cell.key, self.subject.name
+
+    @property
+    def call_style(self) -> str:
+        """Who loops: as the implementation's name says, else the cell, else its default."""
+        if self.cell["call_style"] == "auto" or self.subject.fixed_style:
+            return self.subject.call_style
+        return str(self.cell["call_style"])
+
+    @property
+    def unavailable(self) -> str | None:
+        """Why this pair cannot be measured, if that is known beforehand."""
+        if self.subject.unavailable:
+            return self.subject.unavailable
+        if self.call_style not in self.subject.call_styles:
+            return (
+                f"{self.subject.name} can't be driven {self.call_style}; "
+                f"it can be driven {' or '.join(self.subject.call_styles)}"
+            )
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Everything that decides a run; it is plain JSON on the disk."""
+
+    command: str
+    seed: int
+    rounds: int
+    quick: bool
+    timeout_s: float
+    budget: Budget
+    scenarios: list[dict[str, str]]
+    cells: list[Cell]
+    subjects: list[Subject]
+    serves: dict[str, list[str]]  # scenario -> names of its implementations
+    software_counters: bool = True
+    machine: Mapping[str, Any] = field(default_factory=dict)
+    build: Mapping[str, Any] = field(default_factory=dict)
+
+    def pairs(self) -> list[Pair]:
+        """Every implementation in every cell of its scenario, in the order of tables."""
+        return [
+            Pair(cell, subject)
+            for cell in self.cells
+            for subject in self.subjects
+            if subject.name in self.serves[cell.scenario]
+        ]
+
+    def order(self, round_number: int) -> list[Pair]:
+        """The pairs in this round's order: every round has another, all from the seed."""
+        shuffled = self.pairs()
+        random.Random(f"{self.seed}/{round_number}").shuffle(shuffled)
+        return shuffled
+
+    def as_json(self) -> dict[str, Any]:
+        """The content of `plan.json`."""
+        content = asdict(self)
+        content["cells"] = [
+            {"scenario": cell.scenario, "params": cell.values} for cell in self.cells
+        ]
+        return content
+
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any]) -> Plan:
+        """A plan read back. Raises ConfigError if it is not one of this version."""
+        try:
+            return cls(
+                command=content["command"],
+                seed=content["seed"],
+                rounds=content["rounds"],
+                quick=content["quick"],
+                timeout_s=content["timeout_s"],
+                budget=Budget(**content["budget"]),
+                scenarios=content["scenarios"],
+                cells=[
+                    Cell(cell["scenario"], tuple(_tuples(cell["params"]).items()))
+                    for cell in content["cells"]
+                ],
+                subjects=[
+                    Subject(**{**subject, "call_styles": tuple(subject["call_styles"])})
+                    for subject in content["subjects"]
+                ],
+                serves=content["serves"],
+                software_counters=content["software_counters"],
+                machine=content["machine"],
+                build=content["build"],
+            )
+        except (KeyError, TypeError, AttributeError) as error:
+            raise ConfigError(
+                f"plan.json: not a plan of this version of blockmark ({error}); start a new run"
+            ) from None
+
+
+def _tuples(params: dict[str, Any]) -> dict[str, Any]:
+    return {k: tuple(v) if isinstance(v, list) else v for k, v in params.items()}
+
+
+def _scenario_info(scenario: Scenario) -> dict[str, str]:
+    return {
+        "name": scenario.name,
+        "title": scenario.title,
+        "analysis": scenario.analysis,
+        "digest": scenario.digest(),
+    }
+
+
+def make_plan(
+    scenarios: list[Scenario],
+    targets: list[str],
+    *,
+    command: str,
+    seed: int | None = None,
+    rounds: int | None = None,
+    quick: bool = False,
+    timeout_s: float = 60.0,
+    software_counters: bool = True,
+) -> Plan:
+    """Decide everything. `targets`, where named, replace the scenarios' implementations.
+
+    Raises ConfigError or TargetError for anything that can't be run.
+    """
+    from blockmark_impls.registry import builtin_names, resolve
+
+    subjects: dict[str, Subject] = {}
+    serves: dict[str, list[str]] = {}
+    cells_of: dict[str, list[Cell]] = {}
+    for scenario in scenarios:
+        if scenario.name in serves:
+            raise ConfigError(f'scenario "{scenario.name}" is named twice; rename one of the files')
+        own = scenario if seed is None else scenario.override({"seed": [seed]})
+        cells_of[scenario.name] = own.cells()
+        serves[scenario.name] = []
+        for target in targets or scenario.implementations or builtin_names():
+            for impl in resolve(target):
+                subjects.setdefault(impl.name, Subject.of(impl, cells_of[scenario.name][0]))
+                if impl.name not in serves[scenario.name]:
+                    serves[scenario.name].append(impl.name)
+    cells = [cell for group in cells_of.values() for cell in group]
+    return Plan(
+        command=command,
+        seed=seed if seed is not None else cells[0]["seed"],
+        rounds=rounds or (QUICK_ROUNDS if quick else DEFAULT_ROUNDS),
+        quick=quick,
+        timeout_s=timeout_s,
+        budget=QUICK if quick else Budget(),
+        scenarios=[_scenario_info(scenario) for scenario in scenarios],
+        cells=cells,
+        subjects=list(subjects.values()),
+        serves=serves,
+        software_counters=software_counters,
+        machine=machine_facts(),
+        build=build_facts(),
+    )

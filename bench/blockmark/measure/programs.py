@@ -1,0 +1,82 @@
+"""Every Program of a run, made and saved before the first process starts.
+
+Workers map the files, so that no measured process spends time or memory on making
+them; and a load that does not fit is told before anything is written.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from blockmark.workload.build import CellPrograms, build_cell
+
+from .machine import memory_limit
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from blockmark.workload.scenario import Cell
+
+
+@dataclass(slots=True)
+class Prepared:
+    """By cell key: the paths that a job names, the facts, and why a cell is not tried."""
+
+    jobs: dict[str, dict[str, Any]] = field(default_factory=dict)
+    facts: dict[str, dict[str, Any]] = field(default_factory=dict)
+    refused: dict[str, str] = field(default_factory=dict)
+
+
+def prepare(cells: list[Cell], folder: Path) -> Prepared:
+    """Make and save the Programs of all cells. Raises ConfigError for a bad load."""
+    prepared = Prepared()
+    for cell in cells:
+        if reason := too_large(cell):
+            prepared.refused[cell.key] = reason
+            continue
+        programs = build_cell(cell)
+        prepared.facts[cell.key] = programs.facts
+        prepared.jobs[cell.key] = _save(programs, folder / cell.key)
+    return prepared
+
+
+def too_large(cell: Cell) -> str:
+    """Why a cell can't be tried on this machine; empty if it can.
+
+    A generous guess of the hungriest structure: hashed ref counts and free list take
+    about 80 bytes a block, a table entry up to 8, a hashed one 40.
+    """
+    config = cell.pool_config
+    entries = config.max_seqs * config.max_blocks_per_seq
+    wanted = 80 * config.total_blocks + 8 * entries + 40 * min(entries, config.total_blocks)
+    limit = memory_limit()
+    if wanted <= limit:
+        return ""
+    return (
+        f"it would take about {wanted / 2**30:.1f} GiB, more than half of this machine's memory "
+        f"({limit / 2**30:.1f} GiB); lower total_blocks, concurrency or max_blocks_per_seq"
+    )
+
+
+def _save(programs: CellPrograms, folder: Path) -> dict[str, Any]:
+    folder.mkdir(parents=True)
+
+    def save(program: Any, name: str) -> str:
+        path = folder / f"{name}.program"
+        program.save(path)
+        return str(path)
+
+    load = save(programs.load, "load")
+    models: dict[str, list[dict[str, Any]]] = {}
+    for model, entries in programs.measured.items():
+        models[model] = [
+            {
+                "path": load if model == "step" else save(entry.program, f"{model}-{number}"),
+                "metrics": {str(phase): name for phase, name in entry.metrics.items()},
+                "pool_only": entry.pool_only,
+            }
+            for number, entry in enumerate(entries)
+        ]
+    condition = save(programs.condition, "condition")
+    return {"load": load, "models": models, "condition": condition}

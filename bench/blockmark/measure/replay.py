@@ -1,0 +1,301 @@
+"""Replaying a Program from Python, and one face for that and the native replay.
+
+Per operation, every call crosses from the loop into the manager: what a Python
+engine pays. Per step, whole runs of appends and lookups are one call each, for
+managers that have the batch operations; anything else is composed from the single
+ones. Operands are decoded outside the clock.
+"""
+
+from __future__ import annotations
+
+from time import perf_counter_ns
+from typing import TYPE_CHECKING, Any, Protocol
+
+from blockmark.workload.program import Op, Program
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Executor = Callable[[Any, Any, Any], None]
+    Call = tuple[Executor, Any, Any, Any]
+
+
+class Recorder(Protocol):
+    """Where single step times go: the histogram of either tier."""
+
+    def record(self, value: int, /) -> None:
+        """Count one time in ns."""
+
+
+class Evictor(Protocol):
+    """Empties a cache, outside the clock."""
+
+    def run(self) -> None:
+        """Stream the buffer."""
+
+
+class Replay(Protocol):
+    """A Program bound to a manager; steps are counted from the body's first, cyclic."""
+
+    def setup(self) -> None:
+        """Run the set-up steps, off the clock."""
+
+    def run(self, first: int, steps: int) -> tuple[int, int]:
+        """Replay steps; (ns in phase 1, ns in phase 2)."""
+
+    def run_each(self, first: int, steps: int, one: Any, two: Any) -> None:
+        """Replay steps, each timed one alone, into a histogram per phase."""
+
+    def run_cold(self, first: int, steps: int, evictor: Evictor) -> list[int]:
+        """Replay steps; ns of each timed one, with the cache emptied before it."""
+
+    def allocations(self, first: int, steps: int) -> tuple[int, int]:
+        """Heap allocations inside timed steps, by phase."""
+
+
+class NativeReplay:
+    """The loop in C++; one call from Python for any number of steps."""
+
+    def __init__(self, manager: Any, program: Program) -> None:
+        from blockmark_impls import _native
+
+        self._manager = manager
+        self._program = _native.Program(
+            program.codes,
+            program.run_start,
+            program.a,
+            program.b,
+            program.c,
+            program.step_runs,
+            program.phases,
+            program.setup_steps,
+        )
+
+    def setup(self) -> None:
+        self._manager.replay_setup(self._program)
+
+    def run(self, first: int, steps: int) -> tuple[int, int]:
+        ns: tuple[int, int] = self._manager.replay(self._program, first, steps)
+        return ns
+
+    def run_each(self, first: int, steps: int, one: Any, two: Any) -> None:
+        self._manager.replay_each(self._program, first, steps, one, two)
+
+    def run_cold(self, first: int, steps: int, evictor: Evictor) -> list[int]:
+        times: list[int] = self._manager.replay_cold(self._program, first, steps, evictor)
+        return times
+
+    def allocations(self, first: int, steps: int) -> tuple[int, int]:
+        counted: tuple[int, int] = self._manager.count_allocations(self._program, first, steps)
+        return counted
+
+
+class PythonReplay:
+    """The loop in Python, per operation or per step."""
+
+    def __init__(self, manager: Any, program: Program, *, per_step: bool) -> None:
+        self._program = program
+        self._per_step = per_step
+        self._executors = _executors(manager, program)
+        self._batched = _batch_executors(manager) if per_step else {}
+        self._decoded: dict[int, list[Call]] = {}
+
+    def setup(self) -> None:
+        for step in range(self._program.setup_steps):
+            for execute, a, b, c in self._decode(step):
+                execute(a, b, c)
+
+    def run(self, first: int, steps: int) -> tuple[int, int]:
+        plan = self._plan(first, steps)
+        ns = [0, 0, 0]
+        phase, start = 0, 0
+        for next_phase, calls in plan:
+            if next_phase != phase:
+                now = perf_counter_ns()
+                ns[phase] += now - start
+                # Read again: what the bookkeeping took belongs to no phase.
+                phase, start = next_phase, perf_counter_ns()
+            for execute, a, b, c in calls:
+                execute(a, b, c)
+        ns[phase] += perf_counter_ns() - start
+        return ns[1], ns[2]
+
+    def run_each(self, first: int, steps: int, one: Recorder, two: Recorder) -> None:
+        for phase, calls in self._plan(first, steps):
+            start = perf_counter_ns()
+            for execute, a, b, c in calls:
+                execute(a, b, c)
+            elapsed = perf_counter_ns() - start
+            if phase:
+                (one if phase == 1 else two).record(elapsed)
+
+    def run_cold(self, first: int, steps: int, evictor: Evictor) -> list[int]:
+        times = []
+        for phase, calls in self._plan(first, steps):
+            if phase:
+                evictor.run()
+            start = perf_counter_ns()
+            for execute, a, b, c in calls:
+                execute(a, b, c)
+            if phase:
+                times.append(perf_counter_ns() - start)
+        return times
+
+    def allocations(self, first: int, steps: int) -> tuple[int, int]:
+        from blockmark_impls import _native
+
+        counted = [0, 0, 0]
+        for phase, calls in self._plan(first, steps):
+            # An empty window tells what starting and stopping the count costs itself.
+            _native.python_allocations_start()
+            own = _native.python_allocations_stop()
+            _native.python_allocations_start()
+            for execute, a, b, c in calls:
+                execute(a, b, c)
+            counted[phase] += max(0, _native.python_allocations_stop() - own)
+        return counted[1], counted[2]
+
+    def _plan(self, first: int, steps: int) -> list[tuple[int, list[Call]]]:
+        program = self._program
+        body = range(program.setup_steps, program.num_steps)
+        numbers = [body[(first + i) % len(body)] for i in range(steps)]
+        return [(program.phases[number], self._decode(number)) for number in numbers]
+
+    def _decode(self, step: int) -> list[Call]:
+        if step not in self._decoded:
+            self._decoded[step] = [
+                self._call(code, first, end) for code, first, end in self._program.runs(step)
+            ]
+        return self._decoded[step]
+
+    def _call(self, code: Op, first: int, end: int) -> Call:
+        program = self._program
+        columns = program.a[first:end], program.b[first:end], program.c[first:end]
+        if code in self._batched or code is Op.PACK:
+            import numpy as np
+
+            arrays = [np.frombuffer(column, dtype=np.int32) for column in columns]
+            executor = self._batched.get(code) or self._executors[code]
+            return executor, arrays[0], arrays[1], arrays[2]
+        a, b, c = (column.tolist() for column in columns)
+        return self._executors[code], a, b, c
+
+
+def _executors(manager: Any, program: Program) -> dict[Op, Executor]:
+    """One tight loop for each operation the manager has, its method looked up once."""
+    makers: dict[Op, tuple[str, Callable[[Any], Executor]]] = {
+        Op.CAN_ALLOCATE: ("can_allocate", _unary),
+        Op.ALLOCATE: ("allocate", _binary),
+        Op.APPEND: ("append_slot", _unary),
+        Op.EXTEND: ("extend", _binary),
+        Op.TRUNCATE: ("truncate", _binary),
+        Op.DROP_FRONT: ("drop_front", _binary),
+        Op.FORK: ("fork", _fork),
+        Op.FREE: ("free", _unary),
+        Op.LOOKUP: ("lookup", _binary),
+        Op.LOOKUP_CHAIN: ("lookup", _chain),
+        Op.PACK: ("write_block_tables", lambda method: _pack(method, program)),
+    }
+    found = {
+        op: make(getattr(manager, n)) for op, (n, make) in makers.items() if hasattr(manager, n)
+    }
+    if hasattr(manager, "take") and hasattr(manager, "give"):
+        handles: dict[int, Any] = {}
+        found[Op.TAKE] = _take(manager.take, handles)
+        found[Op.GIVE] = _give(manager.give, handles)
+    return found
+
+
+def _batch_executors(manager: Any) -> dict[Op, Executor]:
+    found: dict[Op, Executor] = {}
+    if hasattr(manager, "append_slots"):
+        append_slots = manager.append_slots
+        found[Op.APPEND] = lambda a, b, c: append_slots(a)
+    if hasattr(manager, "lookup_slots"):
+        import numpy as np
+
+        lookup_slots = manager.lookup_slots
+        answers: dict[int, Any] = {}
+
+        def lookups(a: Any, b: Any, c: Any) -> None:
+            out = answers.get(len(a))
+            if out is None:
+                out = answers[len(a)] = np.empty(len(a), dtype=np.int32)
+            lookup_slots(a, b, out)
+
+        found[Op.LOOKUP] = lookups
+    return found
+
+
+def _unary(method: Callable[[int], object]) -> Executor:
+    def execute(a: list[int], b: list[int], c: list[int]) -> None:
+        for x in a:
+            method(x)
+
+    return execute
+
+
+def _binary(method: Callable[[int, int], object]) -> Executor:
+    def execute(a: list[int], b: list[int], c: list[int]) -> None:
+        for x, y in zip(a, b, strict=True):
+            method(x, y)
+
+    return execute
+
+
+def _fork(method: Callable[[int, int, int | None], object]) -> Executor:
+    def execute(a: list[int], b: list[int], c: list[int]) -> None:
+        for x, y, z in zip(a, b, c, strict=True):
+            method(x, y, z or None)
+
+    return execute
+
+
+def _chain(method: Callable[[int, int], int]) -> Executor:
+    def execute(a: list[int], b: list[int], c: list[int]) -> None:
+        last = 0
+        for x, y in zip(a, b, strict=True):
+            last = method(x, y ^ (last & 0))
+
+    return execute
+
+
+def _pack(method: Callable[[Any, Any, Any], object], program: Program) -> Executor:
+    # One output for each number of rows, as an engine has: a step writes the same place.
+    buffers: dict[int, tuple[Any, Any]] = {}
+
+    def execute(a: Any, b: Any, c: Any) -> None:
+        rows = len(a)
+        if rows not in buffers:
+            import numpy as np
+
+            buffers[rows] = (
+                np.zeros((rows, program.width), dtype=np.int32),
+                np.zeros(rows, dtype=np.int32),
+            )
+        method(a, *buffers[rows])
+
+    return execute
+
+
+def _take(method: Callable[[int], Any], handles: dict[int, Any]) -> Executor:
+    def execute(a: list[int], b: list[int], c: list[int]) -> None:
+        for handle, k in zip(a, b, strict=True):
+            handles[handle] = method(k)
+
+    return execute
+
+
+def _give(method: Callable[[Any], object], handles: dict[int, Any]) -> Executor:
+    def execute(a: list[int], b: list[int], c: list[int]) -> None:
+        for handle in a:
+            method(handles.pop(handle))
+
+    return execute
+
+
+def bind(manager: Any, program: Program, call_style: str) -> Replay:
+    """The replay of `program` on `manager` in a call style."""
+    if call_style == "native":
+        return NativeReplay(manager, program)
+    return PythonReplay(manager, program, per_step=call_style == "per-step")

@@ -1,0 +1,161 @@
+"""A run from its plan to its last round: prove first, then time, keep everything.
+
+The unit of replication is a fresh process. Inside a round the implementations come
+in a seeded random order, so that a machine that gets slower meets them all alike.
+Every finished measurement is on the disk before the next one starts.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from .jobs import Job
+from .machine import cache_sizes, memory_limit, usable_cores
+from .verification import verify_job
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from blockmark.runs.store import RunWriter
+
+    from .plan import Pair, Plan
+    from .programs import Prepared
+
+    Progress = Callable[[int, int, str], None]
+
+_VERIFY_STEPS, _VERIFY_STEPS_QUICK = 96, 16
+_RANDOM_PROGRAMS, _RANDOM_PROGRAMS_QUICK = 30, 6
+
+
+@dataclass(slots=True)
+class Journal:
+    """What is known so far, by (cell key, implementation)."""
+
+    verified: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
+    rounds: dict[tuple[str, str], dict[int, dict[str, Any]]] = field(default_factory=dict)
+    elapsed_s: float = 0.0
+
+    def add(self, record: dict[str, Any]) -> None:
+        """Take in one line of `cells.jsonl`."""
+        key = (record["cell"], record["impl"])
+        if record["kind"] == "verify":
+            self.verified[key] = record
+        else:
+            self.rounds.setdefault(key, {})[record["round"]] = record
+        self.elapsed_s = max(self.elapsed_s, record.get("elapsed_s", 0.0))
+
+    def out_of_the_race(self, key: tuple[str, str]) -> bool:
+        """Whether a cell has no number to expect any more: not proved, or it broke."""
+        proof = self.verified.get(key)
+        if proof is not None and proof["status"] != "ok":
+            return True
+        return any(r["status"] != "ok" for r in self.rounds.get(key, {}).values())
+
+
+class Runner:
+    """Carries out a plan. `run()` may be interrupted at any time and gone on with."""
+
+    def __init__(
+        self, plan: Plan, prepared: Prepared, writer: RunWriter, progress: Progress
+    ) -> None:
+        self.plan = plan
+        self._prepared = prepared
+        self.writer = writer
+        self.progress = progress
+        self.journal = Journal()
+        for record in writer.finished:
+            self.journal.add(record)
+        self._start = time.monotonic() - self.journal.elapsed_s
+        self._steps_done = 0
+        self._steps = len(plan.pairs()) * (plan.rounds + 1)
+        self._stop = threading.Event()
+
+    @property
+    def elapsed_s(self) -> float:
+        """Seconds of measuring so far, earlier sessions of the same run included."""
+        return time.monotonic() - self._start
+
+    def run(self) -> None:
+        """Verify everything, then measure round by round."""
+        self._verify()
+        for number in range(self.plan.rounds):
+            self._round(number)
+
+    def _verify(self) -> None:
+        """Prove every pair, as many at once as there are processors: no clock runs."""
+        todo: list[Pair] = []
+        for pair in self.plan.pairs():
+            if pair.key in self.journal.verified:
+                self._advance("")
+            elif reason := pair.unavailable or self._prepared.refused.get(pair.cell.key):
+                self._keep("verify", pair, {"status": "unavailable", "reason": reason})
+            elif pair.subject.kind == "control":
+                self._keep("verify", pair, {"status": "ok"})
+            else:
+                todo.append(pair)
+        pool = ThreadPoolExecutor(usable_cores())
+        try:
+            answers = [pool.submit(self._prove, pair) for pair in todo]
+            for pair, answer in zip(todo, answers, strict=True):
+                self._keep("verify", pair, answer.result())
+        finally:
+            self._stop.set()
+            pool.shutdown(wait=True, cancel_futures=True)
+            self._stop.clear()
+
+    def _prove(self, pair: Pair) -> dict[str, Any]:
+        quick = self.plan.quick
+        # Random programs say the same in every cell but for the width of an id.
+        first = pair.cell == self.plan.cells[0]
+        job = verify_job(
+            pair,
+            self._prepared,
+            random_programs=(_RANDOM_PROGRAMS_QUICK if quick else _RANDOM_PROGRAMS) * first,
+            steps=_VERIFY_STEPS_QUICK if quick else _VERIFY_STEPS,
+            seed=self.plan.seed,
+        )
+        return Job(job, self.plan.timeout_s, self._stop).result()
+
+    def _round(self, number: int) -> None:
+        for pair in self.plan.order(number):
+            done = number in self.journal.rounds.get(pair.key, {})
+            if done or self.journal.out_of_the_race(pair.key):
+                self._advance("")
+                continue
+            programs = self._prepared.jobs[pair.cell.key]
+            job = {
+                "kind": "measure",
+                "impl": pair.subject.target,
+                "call_style": pair.call_style,
+                "params": pair.cell.values,
+                "programs": programs["models"],
+                "condition": programs["condition"],
+                "budget": asdict(self.plan.budget),
+                "software_counters": self.plan.software_counters,
+                "caches": cache_sizes(),
+                "seed": self.plan.seed * 1000 + number,
+                "memory_limit": memory_limit(),
+            }
+            answer = Job(job, self.plan.timeout_s, self._stop).result()
+            self._keep("round", pair, answer, round=number)
+
+    def _keep(self, kind: str, pair: Pair, answer: dict[str, Any], **more: Any) -> None:
+        record = {
+            "kind": kind,
+            "cell": pair.cell.key,
+            "impl": pair.subject.name,
+            **more,
+            "elapsed_s": round(self.elapsed_s, 3),
+            **answer,
+        }
+        self.writer.append(record)
+        self.journal.add(record)
+        self._advance(f"{'checked' if kind == 'verify' else 'measured'} {pair.subject.name}")
+
+    def _advance(self, text: str) -> None:
+        self._steps_done += 1
+        self.progress(self._steps_done, self._steps, text)

@@ -1,0 +1,97 @@
+"""Verification of many implementations, each in a process of its own."""
+
+from __future__ import annotations
+
+import tempfile
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .jobs import Job
+from .machine import memory_limit, usable_cores
+from .plan import Pair, make_plan
+from .programs import Prepared, prepare
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from blockmark.workload.scenario import Scenario
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """What came of one implementation in one cell."""
+
+    pair: Pair
+    answer: dict[str, Any]
+
+    @property
+    def status(self) -> str:
+        """`ok`, `wrong`, `failed`, `timeout` or `unavailable`."""
+        return str(self.answer["status"])
+
+    @property
+    def line(self) -> str:
+        """The result in one line."""
+        where = f"{self.pair.subject.name}  block_size {self.pair.cell['block_size']}"
+        if self.status == "ok":
+            done = f"{self.answer['operations']:,} operations in {self.answer['steps']:,} steps"
+            return f"ok       {where}  {done}"
+        return f"{self.status:8} {where}: {self.answer['reason']}"
+
+
+def verify_job(
+    pair: Pair, prepared: Prepared, *, random_programs: int, steps: int, seed: int
+) -> dict[str, Any]:
+    """The request to a worker that proves one pair."""
+    return {
+        "kind": "verify",
+        "impl": pair.subject.target,
+        "call_style": pair.call_style,
+        "params": pair.cell.values,
+        "programs": [prepared.jobs[pair.cell.key]["load"]],
+        "steps": steps,
+        "random_programs": random_programs,
+        "seed": seed,
+        "memory_limit": memory_limit(),
+    }
+
+
+def verify_all(
+    scenario: Scenario,
+    targets: list[str],
+    *,
+    random_programs: int,
+    seed: int | None,
+    timeout_s: float,
+    steps: int = 256,
+) -> Iterator[Verification]:
+    """Verify every implementation in every cell of a scenario; controls are left out.
+
+    Random programs run once per implementation. Results come in the order of the
+    implementations, as many processes at once as there are processors. Raises
+    ConfigError and TargetError.
+    """
+    plan = make_plan([scenario], targets, command="blockmark verify", seed=seed)
+    pairs = [pair for pair in plan.pairs() if pair.subject.kind != "control"]
+    stop = threading.Event()
+    with tempfile.TemporaryDirectory(prefix="blockmark-") as folder:
+        prepared = prepare(plan.cells, Path(folder))
+
+        def prove(pair: Pair) -> dict[str, Any]:
+            if reason := pair.unavailable or prepared.refused.get(pair.cell.key):
+                return {"status": "unavailable", "reason": reason}
+            count = random_programs if pair.cell == plan.cells[0] else 0
+            job = verify_job(pair, prepared, random_programs=count, steps=steps, seed=plan.seed)
+            return Job(job, timeout_s, stop).result()
+
+        pool = ThreadPoolExecutor(usable_cores())
+        try:
+            answers = [pool.submit(prove, pair) for pair in pairs]
+            for pair, answer in zip(pairs, answers, strict=True):
+                yield Verification(pair, answer.result())
+        finally:
+            stop.set()
+            pool.shutdown(wait=True, cancel_futures=True)

@@ -1,0 +1,88 @@
+"""One measured process: reads a job on stdin, writes one JSON line on stdout.
+
+It imports only what it measures with. What an implementation prints goes to stderr,
+so that it can't be taken for the answer. Started by `jobs.py` as
+`python -P -m blockmark.measure.worker`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import sys
+from pathlib import Path
+from typing import Any
+
+from blockmark_impls.contract import PoolConfig
+from blockmark_impls.registry import Implementation, TargetError, resolve
+
+
+def main() -> None:
+    """Do the job named on stdin."""
+    answer = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+    job = json.load(sys.stdin)
+    if limit := job.get("memory_limit"):
+        # A blow-up becomes a MemoryError here, not a machine that swaps.
+        resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+    try:
+        result = run_job(job)
+    except MemoryError:
+        result = {
+            "status": "failed",
+            "reason": f"out of memory: over the limit of {limit or 0:,} bytes for one process",
+        }
+    except KeyboardInterrupt:
+        raise SystemExit(130) from None
+    except Exception as error:  # the implementation's: a result of its own
+        result = {"status": "failed", "reason": _one_line(error)}
+    answer.write(json.dumps(result, allow_nan=False) + "\n")
+    answer.flush()
+
+
+def run_job(job: dict[str, Any]) -> dict[str, Any]:
+    """The result of a job, as the run file's journal keeps it."""
+    try:
+        impl = resolve(job["impl"])[0]
+    except TargetError as error:
+        return {"status": "unavailable", "reason": str(error)}
+    if impl.unavailable:
+        return {"status": "unavailable", "reason": impl.unavailable}
+    config = pool_config(job["params"])
+    if job["kind"] == "verify":
+        from .proof import prove
+
+        return prove(impl, config, job)
+    from .round import measure_round
+
+    return {"status": "ok", "metrics": measure_round(impl, config, job)}
+
+
+def pool_config(params: dict[str, Any]) -> PoolConfig:
+    """The manager's size for a cell's values; the same rule as `Cell.pool_config`."""
+    return PoolConfig(
+        total_blocks=params["total_blocks"],
+        block_size=params["block_size"],
+        max_seqs=max(2, params["concurrency"]),
+        max_blocks_per_seq=params["max_blocks_per_seq"],
+        id_bits=params["id_bits"],
+    )
+
+
+def _one_line(error: Exception) -> str:
+    text = " ".join(str(error).split())[:400]
+    frame = error.__traceback__
+    while frame and frame.tb_next:
+        frame = frame.tb_next
+    where = ""
+    if frame:
+        code = frame.tb_frame.f_code
+        where = f" (in {Path(code.co_filename).name}:{frame.tb_lineno} {code.co_name})"
+    return f"{type(error).__name__}: {text}{where}" if text else f"{type(error).__name__}{where}"
+
+
+__all__ = ["Implementation", "main", "pool_config", "run_job"]
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Runs and verdicts for people to read: one renderer a file."""

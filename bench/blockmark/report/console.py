@@ -1,0 +1,194 @@
+"""The screen after a run: setting, tables, what they say, and what is missing.
+
+Everything goes through rich as literal text, never as markup, so that a name such
+as `[/x]` is a name. Lines are laid out here and handed over whole: rich adds the
+colours, and leaves them out where the output is no terminal or NO_COLOR is set.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import IO, TYPE_CHECKING
+
+from blockmark.report.findings import findings
+from blockmark.report.gaps import general_gaps, unmeasured_metrics
+from blockmark.report.layout import Line, Role, cell_width, layout, wrap
+from blockmark.report.operation_table import operation_tables
+from blockmark.report.setting import (
+    conditions,
+    effort,
+    load_line,
+    machine_line,
+    setting_name,
+    step_words,
+    verification,
+)
+from blockmark.report.step_table import step_table
+from blockmark.report.table import Table
+from blockmark.runs.errors import one_line
+from blockmark.runs.model import Run, Setting
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+_STYLES: dict[Role, str] = {
+    "plain": "",
+    "head": "bold",
+    "group": "bold",
+    "name": "",
+    "control": "dim",
+    "message": "yellow",
+}
+_YOURS = "Yours: blockmark run --impl package.module:Class"
+
+
+def print_run(
+    run: Run,
+    *,
+    stream: IO[str] | None = None,
+    width: int | None = None,
+    saved: str | None = None,
+    report: str | None = None,
+    operations: bool = True,
+) -> None:
+    """Print a run as the default screen does.
+
+    `stream` is standard output if not given, `width` that of the terminal (80 where
+    there is none). `saved` and `report` are paths as the user would type them, named
+    in the last line. `operations` adds the table of single operations for the first
+    setting of each scenario; the report has those of all.
+    """
+    screen = Screen.of(stream, width)
+    notes: dict[str, None] = {}
+    _print_header(screen, run)
+    first_of: set[str] = set()
+    told: set[str] = set()
+    found = findings(run)
+    for setting in run.settings:
+        screen.blank()
+        _print_setting(screen, run, setting)
+        tables = [step_table(run, setting)]
+        if operations and setting.scenario not in first_of:
+            tables += operation_tables(run, setting)
+        first_of.add(setting.scenario)
+        for table in tables:
+            screen.table(table)
+            notes.update(dict.fromkeys(table.notes))
+        for finding in found[setting.key]:
+            why = finding.why if finding.why not in told else ""
+            told.add(why)
+            screen.say(f"{finding.topic}: {finding.text} {why}")
+    if not run.settings:
+        screen.say("Nothing was measured.")
+    screen.blank()
+    for note in notes:
+        screen.say(note)
+    gaps = [*unmeasured_metrics(run), *general_gaps(run)]
+    if gaps:
+        screen.say(f"Not measured: {'; '.join(gaps)}.")
+    _print_closing(screen, saved, report)
+
+
+@dataclass(frozen=True, slots=True)
+class Screen:
+    """A console of a known width, and what its encoding can show."""
+
+    console: Console
+    width: int
+    printable: Callable[[str], str]
+
+    @classmethod
+    def of(cls, stream: IO[str] | None = None, width: int | None = None) -> Screen:
+        """The screen behind a stream (standard output if None)."""
+        from rich.console import Console
+
+        console = Console(
+            file=stream, highlight=False, markup=False, emoji=False, soft_wrap=True, width=width
+        )
+        encoding = console.encoding
+
+        def printable(text: str) -> str:
+            safe = one_line(text)
+            try:
+                return safe.encode(encoding, "backslashreplace").decode(encoding)
+            except LookupError:
+                return safe.encode("ascii", "backslashreplace").decode("ascii")
+
+        return cls(console, max(1, console.width), printable)
+
+    def blank(self) -> None:
+        """An empty line."""
+        self.line(())
+
+    def say(self, text: str, role: Role = "plain") -> None:
+        """A paragraph, wrapped at blanks."""
+        for line in wrap(self.printable(text), self.width):
+            self.line(((line, role),))
+
+    def table(self, table: Table) -> None:
+        """A table behind an empty line."""
+        lines = layout(table, self.width, self.printable)
+        if lines:
+            self.blank()
+        for line in lines:
+            self.line(line)
+
+    def line(self, line: Line) -> None:
+        """One line as it is, never wrapped."""
+        from rich.text import Text
+
+        text = Text(no_wrap=True, overflow="ignore", end="")
+        for piece, role in line:
+            text.append(piece, _STYLES[role])
+        self.console.print(text, no_wrap=True, overflow="ignore", crop=False)
+
+
+def _print_header(screen: Screen, run: Run) -> None:
+    names = ", ".join(info.name for info in run.scenarios)
+    parts = [f"blockmark {run.blockmark_version}", names]
+    if len(run.settings) == 1:
+        parts.append(load_line(run.settings[0]))
+    parts = [part for part in parts if part]
+    screen.say(f"{'  '.join(parts)}, seed {run.seed}", "head")
+    about = [machine_line(run)]
+    if len(run.settings) == 1 and (state := conditions(run, run.settings[0])):
+        about.append(state)
+    screen.say("; ".join([*about, effort(run)]))
+    if run.quick:
+        screen.say("Quick run: not for decisions.", "message")
+
+
+def _print_setting(screen: Screen, run: Run, setting: Setting) -> None:
+    if len(run.settings) > 1:
+        name = ", ".join(part for part in (setting.scenario, setting_name(run, setting)) if part)
+        load = load_line(setting)
+        screen.say(f"{name}: {load}" if load else name, "head")
+        if state := conditions(run, setting):
+            screen.say(f"{state[:1].upper()}{state[1:]}.")
+    text = f"{_capital(verification(run, setting))}."
+    if step := step_words(setting):
+        text += f" A step: {step}."
+    screen.say(text)
+
+
+def _print_closing(screen: Screen, saved: str | None, report: str | None) -> None:
+    places = [f"{label}: {path}" for label, path in (("Saved", saved), ("Report", report)) if path]
+    pieces = [screen.printable(piece) for piece in (_YOURS, *places)]
+    for line in _side_by_side(pieces, screen.width):
+        screen.line(((line, "plain"),))
+
+
+def _side_by_side(pieces: Iterable[str], width: int) -> list[str]:
+    """Pieces with three blanks between, as many a line as fit; none is broken."""
+    lines: list[str] = []
+    for piece in pieces:
+        if lines and cell_width(lines[-1]) + 3 + cell_width(piece) <= width:
+            lines[-1] += f"   {piece}"
+        else:
+            lines.append(piece)
+    return lines
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]

@@ -1,0 +1,241 @@
+"""report.md: a run as an engineering note, and its main table for other documents.
+
+Question, setting, answer, tables, pictures, how each number was taken, what is
+missing, how to run it again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from urllib.parse import quote
+
+from blockmark.report.escape import cell
+from blockmark.report.findings import Finding, findings, share_range
+from blockmark.report.gaps import general_gaps, unmeasured_cells, unmeasured_metrics
+from blockmark.report.numbers import ABSENT, UNAVAILABLE
+from blockmark.report.operation_table import OPERATIONS, operation_tables
+from blockmark.report.picture import Picture
+from blockmark.report.setting import (
+    conditions,
+    effort,
+    load_line,
+    machine_facts,
+    machine_line,
+    setting_name,
+    step_words,
+    verification,
+)
+from blockmark.report.step_table import STEP_METRICS, step_table
+from blockmark.report.table import Column, Entry, Row, Table
+from blockmark.runs.histogram import PERMILLE
+from blockmark.runs.metrics import METRICS
+from blockmark.runs.model import Run, ScenarioInfo, Setting
+
+QUICK = "**Quick run: not for decisions.**"
+_QUESTION = (
+    "What does a block manager's data structure cost the host in each scheduler step, and how "
+    "much of that is the structure, the language, and the price of a call?"
+)
+
+
+def render_report(run: Run, pictures: Sequence[Picture] = ()) -> str:
+    """The whole note. `pictures` are linked by file name, as lying beside it."""
+    parts = [f"# {cell(_title(run))}"]
+    if run.quick:
+        parts.append(QUICK)
+    parts += ["## Question", _QUESTION]
+    parts += [text for info in run.scenarios for text in _prose(info)]
+    parts += ["## Answer", *_answer(run)]
+    parts += ["## Setting", *_setting(run)]
+    for setting in run.settings:
+        parts += _results(run, setting, pictures)
+    parts += ["## How the numbers were taken", *_methods(run)]
+    parts += ["## Implementations", _implementations(run)]
+    parts += ["## Not measured", *_missing(run)]
+    parts += ["## Run it again", _command(run)]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def render_main_table(run: Run) -> str:
+    """The step tables alone, with the setting and the machine in a line each."""
+    parts = [QUICK] if run.quick else []
+    for setting in run.settings:
+        parts.append(f"{cell(_heading(run, setting))}: {cell(load_line(setting))}")
+        parts.append(render_table(step_table(run, setting)))
+    parts.append(cell(f"{machine_line(run)}; {effort(run)}."))
+    return "\n\n".join(part for part in parts if part)
+
+
+def render_table(table: Table) -> str:
+    """A table with its notes below; statuses stand in the row, their reasons below it."""
+    if not table.columns:
+        return "\n".join(_reasons(table.rows))
+    head = [cell(table.corner), *(cell(column.title) for column in table.columns)]
+    lines = [_line(head), _line([":--", *(_ruler(column) for column in table.columns)])]
+    width = len(table.columns)
+    for group in table.groups:
+        if group.title:
+            lines.append(_line([f"**{cell(group.title)}**", *[""] * width]))
+        for row in group.rows:
+            if row.message:
+                status = f"**{cell(row.message.partition(':')[0])}**"
+                lines.append(_line([cell(row.name), status, *[""] * (width - 1)]))
+            else:
+                lines.append(_line([cell(row.name), *map(_entry, row.entries)]))
+    notes = [*_reasons(table.rows), *(cell(note) for note in table.notes)]
+    return "\n".join(lines) + "".join(f"\n\n{note}" for note in notes)
+
+
+def _line(cells: Iterable[str]) -> str:
+    return "|" + "".join(f" {text} |" if text else " |" for text in cells)
+
+
+def _ruler(column: Column) -> str:
+    return ":--" if column.kind == "word" else "--:"
+
+
+def _entry(entry: Entry) -> str:
+    if entry.missing:
+        return UNAVAILABLE
+    interval = f" ({entry.interval})" if entry.interval else ""
+    return cell(entry.text + entry.mark + interval) if entry.text != ABSENT else ABSENT
+
+
+def _reasons(rows: Iterable[Row]) -> list[str]:
+    return [f"{cell(row.name)}: {cell(row.message)}" for row in rows if row.message]
+
+
+def _title(run: Run) -> str:
+    titles = [info.title or info.name for info in run.scenarios]
+    return "blockmark: " + (", ".join(titles) or "nothing was run")
+
+
+def _prose(info: ScenarioInfo) -> list[str]:
+    """A scenario's own words on why it exists, paragraph by paragraph."""
+    paragraphs = info.analysis.replace("\r\n", "\n").split("\n\n")
+    return [cell(" ".join(paragraph.split())) for paragraph in paragraphs]
+
+
+def _answer(run: Run) -> list[str]:
+    if not any(c.ok for c in run.cells):
+        return ["Nothing was measured; the reasons are listed below."]
+    parts: list[str] = []
+    found = findings(run)
+    for setting in run.settings:
+        lines = [_sentence(finding, first=not parts) for finding in found[setting.key]]
+        if shares := share_range(run, setting):
+            lines.append(f"**Share**: {cell(shares)}")
+        if lines and len(run.settings) > 1:
+            parts.append(f"{cell(_heading(run, setting))}:")
+        if lines:
+            parts.append("\n".join(f"- {line}" for line in lines))
+    return parts or ["No step was measured, so nothing is ranked; the tables stand alone."]
+
+
+def _sentence(finding: Finding, *, first: bool) -> str:
+    """The why is told once, in the first setting."""
+    text = f"{finding.text} {finding.why}" if first else finding.text
+    return f"**{cell(finding.topic)}**: {cell(text)}"
+
+
+def _setting(run: Run) -> list[str]:
+    lines = [
+        "| | |",
+        "|:--|:--|",
+        *(_line([cell(name), cell(text)]) for name, text in machine_facts(run)),
+        _line(["Effort", cell(f"{effort(run)}, seed {run.seed}")]),
+        _line(["Run", cell(f"{run.run_id}, {run.created}")]),
+    ]
+    return ["\n".join(lines)]
+
+
+def _results(run: Run, setting: Setting, pictures: Sequence[Picture]) -> list[str]:
+    parts = [f"## {cell(_heading(run, setting))}"]
+    told = [load_line(setting), conditions(run, setting), verification(run, setting)]
+    text = ". ".join(f"{part[:1].upper()}{part[1:]}" for part in told if part)
+    if step := step_words(setting):
+        text += f". A step: {step}"
+    parts.append(cell(f"{text}."))
+    parts.append(render_table(step_table(run, setting)))
+    parts += [_image(picture) for picture in pictures if picture.setting == setting.key]
+    tables = operation_tables(run, setting)
+    if tables:
+        parts.append("### Operation by operation")
+        parts.append("Value and 95 % interval.")
+    parts += [render_table(table) for table in tables]
+    return parts
+
+
+def _image(picture: Picture) -> str:
+    return f"![{cell(picture.title)}]({quote(picture.file)})\n\n*{cell(picture.caption)}*"
+
+
+def _heading(run: Run, setting: Setting) -> str:
+    return ", ".join(part for part in (setting.scenario, setting_name(run, setting)) if part)
+
+
+def _methods(run: Run) -> list[str]:
+    """How each number of the tables is made, in the words of the table of metrics."""
+    rounds = (
+        "in one fresh process"
+        if run.rounds == 1
+        else (f"in {run.rounds} fresh processes (rounds), interleaved in random order")
+    )
+    about = (
+        f"Every implementation ran {rounds}, after its answers had been checked against a plain "
+        "reference model. A cost is timed in blocks; a round's value is its least block, and the "
+        "printed value the lower quartile over rounds, with a bootstrap interval. Counts are "
+        "exact. The empty loop (null) and the plain arrays (raw-array) go through the same loop; "
+        "they are floors, and nothing is subtracted. `blockmark list metrics` says what each "
+        "number means."
+    )
+    present = {name for each in run.cells for name in each.metrics}
+    shown = [*STEP_METRICS, *(operation.metric for operation in OPERATIONS)]
+    lines = ["| metric | made by |", "|:--|:--|"]
+    for name, row in METRICS.items():
+        if name in present and name in shown:
+            lines.append(_line([cell(name), cell(row.formula)]))
+    return [about, "\n".join(lines)] if len(lines) > 2 else [about]
+
+
+def _implementations(run: Run) -> str:
+    lines = [
+        "| name | what it is | profile | ids | reuse |",
+        "|:--|:--|:--|:--|:--|",
+        *(
+            _line(
+                [
+                    cell(info.name),
+                    cell(info.summary),
+                    "control" if info.kind == "control" else cell(info.profile),
+                    cell(info.id_type),
+                    cell(info.reuse_order),
+                ]
+            )
+            for info in run.implementations
+        ),
+    ]
+    legend = (
+        "Profile: what the operations include. R: ref counts, C: prefix cache with an eviction "
+        "order, D: deferred free. A ratio across profiles compares different work."
+    )
+    return "\n".join(lines) + f"\n\n{legend}"
+
+
+def _missing(run: Run) -> list[str]:
+    gaps = [
+        *unmeasured_cells(run),
+        *unmeasured_metrics(run, PERMILLE),
+        *general_gaps(run),
+        "time on a GPU and tokens per second: no part of blockmark",
+    ]
+    return ["\n".join(f"- {cell(gap)}" for gap in gaps)]
+
+
+def _command(run: Run) -> str:
+    """The command in a fence that is longer than any row of backticks inside it."""
+    command = " ".join(run.command.split()) or "blockmark run"
+    fence = "```"
+    while fence in command:
+        fence += "`"
+    return f"{fence}\n{command}\n{fence}"

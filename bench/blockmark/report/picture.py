@@ -1,0 +1,18 @@
+"""A picture of a report: the file beside it, and the words that go with it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from blockmark.runs.model import SettingKey
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """`file` is the name without a folder, `data` the PNG; `caption` says how to read it."""
+
+    file: str
+    title: str
+    caption: str
+    setting: SettingKey
+    data: bytes

@@ -1,0 +1,116 @@
+"""What this machine can measure, why not the rest, and the smallest change it shows."""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from time import get_clock_info, perf_counter_ns
+from typing import TYPE_CHECKING
+
+from blockmark.measure.conditions import ConditionError, make_evictor
+from blockmark.measure.machine import build_facts, cache_sizes, machine_facts, memory_limit
+from blockmark.measure.plan import make_plan
+from blockmark.measure.session import start
+from blockmark.runs.estimate import Resampler
+from blockmark.verdict.stats import ratio_of_quartiles
+from blockmark.workload.builtin import find_scenario
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+_PMU_FOLDER = Path("/sys/bus/event_source/devices")
+_ROUNDS = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One line: what was looked at, whether it is there, and in what words."""
+
+    name: str
+    ok: bool
+    text: str
+
+
+def examine() -> Iterator[Finding]:
+    """Everything but the noise, which takes seconds: see `smallest_change`."""
+    facts, build, caches = machine_facts(), build_facts(), cache_sizes()
+    virtual = {"yes": "virtual machine", "no": "no hypervisor"}.get(facts["virtual"], "")
+    yield Finding(
+        "machine", True, f"{facts['cpu_model']}, {facts['cores']} cores, {virtual}".rstrip(", ")
+    )
+    if build["native"]:
+        yield Finding("C++ core", True, f"{build['compiler']}, {build['flags']}")
+    else:
+        yield Finding("C++ core", False, build["reason"])
+    yield _clock()
+    load, cores = facts["load_before"], facts["cores"]
+    busy = "" if load < 0.5 * cores else ": others are busy here, expect wide intervals"
+    yield Finding("load", not busy, f"{load} on {cores} cores{busy}")
+    yield _allocations(native=build["native"])
+    for condition in ("l2-cold", "llc-cold"):
+        try:
+            _, proof = make_evictor(condition, 0, caches)
+            yield Finding(f"cache = {condition}", True, proof)
+        except ConditionError as error:
+            yield Finding(f"cache = {condition}", False, str(error))
+    yield _counters(facts["virtual"])
+    yield Finding("software counts", True, "page faults, context switches, CPU time (getrusage)")
+    yield Finding("memory", True, f"a process may take {memory_limit() / 2**30:.1f} GiB")
+
+
+def _clock() -> Finding:
+    readings = [perf_counter_ns() for _ in range(2000)]
+    cost = min(b - a for a, b in pairwise(readings) if b > a)
+    info = get_clock_info("perf_counter")
+    return Finding("clock", info.monotonic, f"{info.implementation}; a reading takes {cost} ns")
+
+
+def _allocations(*, native: bool) -> Finding:
+    name = "heap allocations"
+    if not native:
+        return Finding(name, False, "counting needs the C++ core")
+    from blockmark_impls import _native
+
+    if not _native.allocation_counter_ok:
+        return Finding(name, False, "operator new of this process is not the core's own")
+    return Finding(name, True, "operator new in the core, Python's allocator by a hook")
+
+
+def _counters(virtual: str) -> Finding:
+    """Hardware counters: whether the kernel shows a unit at all."""
+    if (_PMU_FOLDER / "cpu").exists() or (_PMU_FOLDER / "cpu_core").exists():
+        return Finding("cache misses", False, "the machine has counters; this version reads none")
+    where = "in this virtual machine" if virtual == "yes" else "visible to this process"
+    return Finding("cache misses", False, f"no performance counters {where}")
+
+
+def smallest_change(progress: Callable[[int, int, str], None]) -> Finding:
+    """One implementation against itself, interleaved: how far apart do equals look?"""
+    native = build_facts()["native"]
+    target = "flat-stack/cpp" if native else "vector/py"
+    scenario = find_scenario("decode").override({"block_size": [16], "models": [("step",)]})
+    plan = make_plan(
+        [scenario],
+        [f"first={target}", f"second={target}"],
+        command="blockmark doctor",
+        rounds=_ROUNDS,
+    )
+    with tempfile.TemporaryDirectory(prefix="blockmark-") as folder:
+        run = start(plan, Path(folder), progress).run
+    costs = [cell.metrics.get("step_ns") for cell in run.cells]
+    if any(cost is None or cost.value is None for cost in costs):
+        reason = next((cell.reason for cell in run.cells if cell.reason), "no value")
+        return Finding("smallest change", False, f"not measured: {reason}")
+    first, second = (cost.values for cost in costs if cost is not None)
+    ratio = ratio_of_quartiles(second, first, Resampler(plan.seed))
+    if ratio.low is None or ratio.high is None:
+        return Finding("smallest change", False, "not measured: too few rounds")
+    apart = max(ratio.high - 1.0, 1.0 - ratio.low)
+    return Finding(
+        "smallest change",
+        True,
+        f"step_ns of {target} against itself, {_ROUNDS} rounds a side: differences below "
+        f"{max(apart, 0.001):.1%} can't be told from noise here",
+    )

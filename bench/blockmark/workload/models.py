@@ -1,0 +1,312 @@
+"""The Programs behind the models other than `step`: one cost at a time.
+
+Each function makes the Program of one model from a cell, or None with the reason
+where the cell has no such thing. Full rows are rows of `max_blocks_per_seq` blocks,
+as many as the pool holds and the cell has sequences.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from .program import Op, Program, ProgramBuilder
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from .scenario import Cell
+
+# Lookups in a step of the lookup programs; the trace goes over the whole table.
+_LOOKUPS = 4096
+# Blocks handed out and given back between two visits to 50 % occupancy.
+_CHURN_BLOCKS = 4096
+# Different random orders in a cyclic body, so that no predictor learns one by heart.
+_VARIANTS = 8
+_CAN_ALLOCATE_CALLS = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A Program and the metric of each of its phases (None: that phase is not used).
+
+    `pool_only`: the Program is for a BlockPool, not for a manager.
+    """
+
+    program: Program
+    metrics: dict[int, str]
+    pool_only: bool = False
+
+
+def _rng(cell: Cell, salt: int) -> np.random.Generator:
+    import numpy as np
+
+    return np.random.default_rng([cell["seed"], salt])
+
+
+def full_rows(cell: Cell) -> int:
+    """Sequences with full rows that the pool holds at once."""
+    return int(min(cell["concurrency"], cell["total_blocks"] // cell["max_blocks_per_seq"]))
+
+
+def _allocate_rows(builder: ProgramBuilder, cell: Cell, rows: int, tokens: int) -> None:
+    import numpy as np
+
+    builder.step()
+    builder.run(Op.ALLOCATE, np.arange(rows, dtype=np.int32), tokens)
+    builder.end_setup()
+
+
+def lookup_programs(cell: Cell) -> list[Measured]:
+    """Reads of one table entry: in order and shuffled, independent and as a chain."""
+    import numpy as np
+
+    rows, width = full_rows(cell), cell["max_blocks_per_seq"]
+    if rows < 1:
+        return []
+    entries = np.arange(rows * width, dtype=np.int64)
+    orders = {"ordered": entries, "shuffled": _rng(cell, 1).permutation(entries)}
+    programs = []
+    for chain, code in (("", Op.LOOKUP), ("chain_", Op.LOOKUP_CHAIN)):
+        for name, order in orders.items():
+            builder = ProgramBuilder()
+            _allocate_rows(builder, cell, rows, width * cell["block_size"])
+            trace = np.resize(order, -(-len(order) // _LOOKUPS) * _LOOKUPS)
+            for part in trace.reshape(-1, _LOOKUPS):
+                builder.step(phase=1)
+                builder.run(code, part // width, part % width)
+            program = builder.build(units={1: _LOOKUPS})
+            programs.append(Measured(program, {1: f"lookup_{chain}{name}_ns"}))
+    return programs
+
+
+def alloc_free_programs(cell: Cell) -> list[Measured]:
+    """Blocks taken and given back around 50 % occupancy, whole rows or interleaved."""
+    import numpy as np
+
+    width, block_size = cell["max_blocks_per_seq"], cell["block_size"]
+    slots, total = max(2, cell["concurrency"]), cell["total_blocks"]
+    held = min(slots // 2, total // 2 // width)
+    churned = min(-(-_CHURN_BLOCKS // width), slots - held, (total - held * width) // width)
+    programs = []
+    if churned >= 1:
+        work = np.arange(held, held + churned, dtype=np.int32)
+        for name in ("burst", "interleaved"):
+            rng = _rng(cell, 2)
+            builder = ProgramBuilder()
+            _allocate_rows(builder, cell, held, width * block_size)
+            for _ in range(_VARIANTS):
+                builder.step(phase=1)
+                if name == "burst":
+                    builder.run(Op.ALLOCATE, work, width * block_size)
+                else:
+                    builder.run(Op.ALLOCATE, work, block_size)
+                    grown = rng.permutation(np.repeat(work, width - 1))
+                    builder.run(Op.EXTEND, grown, block_size)
+                builder.run(Op.FREE, rng.permutation(work))
+            program = builder.build(units={1: churned * width})
+            programs.append(Measured(program, {1: f"alloc_free_{name}_ns"}))
+    programs.append(_can_allocate(cell, held))
+    programs.append(_append(cell))
+    return programs
+
+
+def _can_allocate(cell: Cell, held: int) -> Measured:
+    builder = ProgramBuilder()
+    _allocate_rows(builder, cell, held, cell["max_blocks_per_seq"] * cell["block_size"])
+    builder.step(phase=1)
+    asked = _rng(cell, 3).integers(1, cell["total_blocks"] + 1, _CAN_ALLOCATE_CALLS)
+    builder.run(Op.CAN_ALLOCATE, asked)
+    return Measured(builder.build(units={1: _CAN_ALLOCATE_CALLS}), {1: "can_allocate_ns"})
+
+
+def _append(cell: Cell) -> Measured:
+    """Tokens appended in batch order; half-filled rows grow, off the clock they shrink."""
+    import numpy as np
+
+    width, block_size, total = cell["max_blocks_per_seq"], cell["block_size"], cell["total_blocks"]
+    start = max(1, width // 2)
+    grow = min(8, width - start)
+    seqs = np.arange(min(cell["concurrency"], total // (start + grow)), dtype=np.int32)
+    builder = ProgramBuilder()
+    _allocate_rows(builder, cell, len(seqs), start * block_size)
+    for _ in range(grow * block_size):
+        builder.step(phase=1)
+        builder.run(Op.APPEND, seqs)
+    builder.step()
+    builder.run(Op.TRUNCATE, seqs, start * block_size)
+    appends = len(seqs) * grow * block_size
+    program = builder.build(period=grow * block_size + 1, units={1: appends} if appends else {})
+    return Measured(program, {1: "append_ns"})
+
+
+def pack_programs(cell: Cell) -> list[Measured]:
+    """All tables written as rows for a kernel; and only those that changed in a step."""
+    import numpy as np
+
+    rows, width, block_size = full_rows(cell), cell["max_blocks_per_seq"], cell["block_size"]
+    if rows < 1:
+        return []
+    seqs = np.arange(rows, dtype=np.int32)
+    builder = ProgramBuilder()
+    _allocate_rows(builder, cell, rows, width * block_size)
+    builder.step(phase=1)
+    builder.run(Op.PACK, seqs)
+    # In a decode step every sequence whose block is full gets one more entry.
+    changed = -(-rows // block_size)
+    order = _rng(cell, 4).permutation(seqs)
+    for first in range(_VARIANTS):
+        builder.step(phase=2)
+        builder.run(Op.PACK, np.sort(np.take(order, range(first, first + changed), mode="wrap")))
+    program = builder.build(period=1 + _VARIANTS, units={1: 1, 2: _VARIANTS}, width=width)
+    return [Measured(program, {1: "pack_ns", 2: "pack_changed_ns"})]
+
+
+def fork_programs(cell: Cell) -> list[Measured]:
+    """Whole tables shared with a child; then one append to each child copies a block."""
+    import numpy as np
+
+    width, block_size = cell["max_blocks_per_seq"], cell["block_size"]
+    parents = min(max(2, cell["concurrency"]) // 2, cell["total_blocks"] // (width + 1))
+    if parents < 1:
+        return []
+    # The last block has one free slot, so that the child's append must copy it.
+    tokens = width * block_size - (1 if block_size > 1 else 0)
+    mothers = np.arange(parents, dtype=np.int32)
+    children = mothers + np.int32(parents)
+    builder = ProgramBuilder()
+    _allocate_rows(builder, cell, parents, tokens)
+    builder.step(phase=1)
+    builder.run(Op.FORK, mothers, children)
+    metrics, units, period = {1: "fork_per_block_ns"}, {1: float(parents * width)}, 2
+    if block_size > 1:
+        builder.step(phase=2)
+        builder.run(Op.APPEND, children)
+        metrics[2], units[2], period = "cow_per_copy_ns", float(parents), 3
+    builder.step()
+    builder.run(Op.FREE, children)
+    return [Measured(builder.build(period=period, units=units), metrics)]
+
+
+def pool_programs(cell: Cell) -> list[Measured]:
+    """The free pool alone: `batch` blocks a call, half of the pool held by others.
+
+    Whole hand-outs are given back in shuffled order; given back in order they would
+    measure a bump pointer.
+    """
+    import numpy as np
+
+    batch, total = cell["batch"], cell["total_blocks"]
+    handles = min(max(1, _CHURN_BLOCKS // batch), (total - total // 2) // batch)
+    if handles < 1:
+        return []
+    rng = _rng(cell, 5)
+    builder = ProgramBuilder()
+    holder = np.int32(total)  # a handle beyond those of the conditioning
+    condition_pool(builder, cell)
+    builder.step()
+    builder.run(Op.TAKE, np.array([holder]), total // 2)
+    builder.end_setup()
+    numbers = np.arange(handles, dtype=np.int32)
+    for _ in range(_VARIANTS):
+        builder.step(phase=1)
+        builder.run(Op.TAKE, numbers, batch)
+        builder.step(phase=2)
+        builder.run(Op.GIVE, rng.permutation(numbers))
+    blocks = float(handles * batch)
+    program = builder.build(period=2, units={1: blocks, 2: blocks})
+    return [Measured(program, {1: "take_ns", 2: "give_ns"}, pool_only=True)]
+
+
+def condition_pool(builder: ProgramBuilder, cell: Cell) -> None:
+    """Bring a bare pool's free ids into the order that the cell asks for."""
+    import numpy as np
+
+    total, rng = cell["total_blocks"], _rng(cell, 6)
+    if cell["pool"] == "fresh":
+        return
+    # Shuffled: every block comes back alone, in random order. Burst: between a full
+    # and a nearly empty pool, hand-outs of 16 come back in random order.
+    size = 1 if cell["pool"] == "shuffled" else min(16, total)
+    numbers = np.arange(total // size, dtype=np.int32)
+    for _ in range(1 if size == 1 else 3):
+        builder.step()
+        builder.run(Op.TAKE, numbers, size)
+        builder.run(Op.GIVE, rng.permutation(numbers))
+
+
+def model_programs(model: str, cell: Cell) -> list[Measured]:
+    """The Programs of a model, but for `step`, whose Program the workload makes."""
+    return {
+        "lookup": lookup_programs,
+        "alloc_free": alloc_free_programs,
+        "pack": pack_programs,
+        "fork": fork_programs,
+        "pool": pool_programs,
+    }[model](cell)
+
+
+def condition_manager(cell: Cell) -> Program:
+    """Bring a new manager's free ids into the order that the cell asks for.
+
+    Only operations of the contract are used, so it holds for any implementation.
+    `shuffled`: all tables are filled, then give back their last blocks in random
+    order, twice. `burst`: the pool goes three times from full to nearly empty;
+    sequences grow a block at a time in turn, as in decode, and end in random order.
+    Steady occupancy would age nothing: a LIFO pool never touches what lies below its
+    low-water mark. Blocks that the tables can't hold at once stay as they were.
+    """
+    import numpy as np
+
+    builder = ProgramBuilder()
+    builder.step()
+    width, block_size, total = cell["max_blocks_per_seq"], cell["block_size"], cell["total_blocks"]
+    slots = max(2, cell["concurrency"])
+    sizes = _shares(min(total, slots * width), slots, width)
+    seqs = np.arange(len(sizes), dtype=np.int32)
+    rng = _rng(cell, 7)
+    if cell["pool"] == "shuffled":
+        for _ in range(2):
+            builder.run(Op.ALLOCATE, seqs, sizes * block_size)
+            order = rng.permutation(np.repeat(seqs, sizes - 1))
+            builder.run(Op.TRUNCATE, order, _descending(order, sizes) * block_size)
+            builder.run(Op.FREE, rng.permutation(seqs))
+    elif cell["pool"] == "burst":
+        live = np.zeros(0, dtype=np.int32)
+        for _ in range(3):
+            new = np.setdiff1d(seqs, live)
+            prompts = rng.integers(1, np.maximum(2, sizes[new] // 2 + 1))
+            builder.run(Op.ALLOCATE, new, prompts * block_size)
+            for turn in range(int((sizes[new] - prompts).max(initial=0))):
+                growing = new[sizes[new] - prompts > turn]
+                builder.run(Op.EXTEND, growing, block_size)
+            order = rng.permutation(seqs)
+            live = order[: len(seqs) * 3 // 10]
+            builder.run(Op.FREE, order[len(live) :])
+        builder.run(Op.FREE, live)
+    builder.end_setup()
+    return builder.build(units={})
+
+
+def _shares(blocks: int, slots: int, width: int) -> NDArray[np.int64]:
+    """Sizes that fill `blocks` blocks with rows of at most `width`; int64 [rows]."""
+    import numpy as np
+
+    rows = min(slots, -(-blocks // width))
+    sizes = np.full(rows, width, dtype=np.int64)
+    sizes[-1] = min(width, blocks - (rows - 1) * width)
+    return sizes
+
+
+def _descending(order: NDArray[np.int32], sizes: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The new size of each entry's sequence, when every entry takes one block off it."""
+    import numpy as np
+
+    # Rank of each entry among those of its own sequence, by a stable sort.
+    by_seq = np.argsort(order, kind="stable")
+    counts = np.bincount(order, minlength=len(sizes))
+    starts = np.concatenate(([0], np.cumsum(counts)[:-1]))
+    rank = np.empty(len(order), dtype=np.int64)
+    rank[by_seq] = np.arange(len(order)) - np.repeat(starts, counts)
+    return sizes[order] - 1 - rank

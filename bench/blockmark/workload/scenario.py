@@ -1,0 +1,204 @@
+"""Scenario files: TOML in, cells out.
+
+A *cell* is one point of a scenario's matrix: a value for every key. Every
+implementation is measured in every cell.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+import math
+import tomllib
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from blockmark_impls.contract import PoolConfig
+
+from .keys import KEYS, ConfigError, Value, nearest, parse
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+# What a scenario file may hold beside the keys of a cell.
+_FILE_KEYS = ("title", "analysis", "implementations", "matrix")
+_MAX_CELLS = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One point of a scenario: a checked value for every key."""
+
+    scenario: str
+    params: tuple[tuple[str, Value], ...]
+
+    def __getitem__(self, name: str) -> Any:
+        return dict(self.params)[name]
+
+    @property
+    def values(self) -> dict[str, Value]:
+        """Key -> value, as run files keep it; a key without a value is left out."""
+        return dict(self.params)
+
+    def number(self, name: str) -> int | None:
+        """A whole-number key, or None where it was left open."""
+        value = self.values.get(name)
+        return None if value is None else int(value)  # type: ignore[arg-type]
+
+    @property
+    def pool_config(self) -> PoolConfig:
+        """The size of the manager that this cell asks for.
+
+        At least two slots, so that a sequence can be forked.
+        """
+        return PoolConfig(
+            total_blocks=self["total_blocks"],
+            block_size=self["block_size"],
+            max_seqs=max(2, self["concurrency"]),
+            max_blocks_per_seq=self["max_blocks_per_seq"],
+            id_bits=self["id_bits"],
+        )
+
+    @property
+    def key(self) -> str:
+        """Sixteen hex digits that name this cell in a run."""
+        text = json.dumps([self.scenario, sorted(self.values.items())])
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """A scenario as loaded: prose, implementations, fixed keys, and the matrix."""
+
+    name: str
+    title: str
+    analysis: str
+    implementations: tuple[str, ...]
+    fixed: dict[str, Value]
+    matrix: dict[str, list[Value]]
+    where: str
+    overrides: tuple[str, ...] = field(default=())
+
+    def override(self, settings: dict[str, list[Value]]) -> Scenario:
+        """The same scenario with keys set from the command line (which win)."""
+        fixed, matrix = dict(self.fixed), dict(self.matrix)
+        for name, values in settings.items():
+            fixed.pop(name, None)
+            matrix.pop(name, None)
+            if len(values) == 1:
+                fixed[name] = values[0]
+            else:
+                matrix[name] = values
+        return replace(self, fixed=fixed, matrix=matrix, overrides=tuple(settings))
+
+    def cells(self) -> list[Cell]:
+        """Every point of the matrix, checked. Raises ConfigError."""
+        count = math.prod(len(values) for values in self.matrix.values())
+        if count > _MAX_CELLS:
+            raise ConfigError(
+                f"{self.where}: [matrix] makes {count:,} cells; at most {_MAX_CELLS:,}"
+            )
+        names = list(self.matrix)
+        defaults = {name: key.default for name, key in KEYS.items() if key.default is not None}
+        cells = []
+        for point in itertools.product(*self.matrix.values()):
+            values: dict[str, Value] = {**defaults, **self.fixed}
+            values.update(zip(names, point, strict=True))
+            ordered = tuple((name, values[name]) for name in KEYS if name in values)
+            cell = Cell(self.name, ordered)
+            _check_together(cell, self.where)
+            cells.append(cell)
+        return cells
+
+    def digest(self) -> str:
+        """Sixteen hex digits over everything that decides what is measured."""
+        text = json.dumps([self.name, self.fixed, self.matrix], sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _check_together(cell: Cell, where: str) -> None:
+    """What no single key can tell."""
+    bits, total = cell["id_bits"], cell["total_blocks"]
+    if total > 1 << bits:
+        raise ConfigError(
+            f"{where}: total_blocks = {total:,} is more than id_bits = {bits} can number "
+            f"({1 << bits:,}); set id_bits = {'32' if total <= 1 << 32 else '64'}"
+        )
+    if cell["concurrency"] > total:
+        raise ConfigError(
+            f"{where}: total_blocks = {total:,} is too small for concurrency = "
+            f"{cell['concurrency']:,}: every sequence needs a block; raise total_blocks to at "
+            f"least {cell['concurrency']:,}"
+        )
+
+
+def load_scenario(path: Path, name: str | None = None) -> Scenario:
+    """Read a TOML scenario. Raises ConfigError that names the file and the place."""
+    try:
+        text = path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "not UTF-8 text"
+        raise ConfigError(f"{path}: cannot be read: {reason}") from None
+    return parse_scenario(text, name or path.stem, str(path))
+
+
+def parse_scenario(text: str, name: str, where: str) -> Scenario:
+    """A Scenario out of TOML text. Raises ConfigError."""
+    try:
+        data = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        lines = text.split("\n")
+        end = f"at line {len(lines)}, column {len(lines[-1]) + 1}"
+        problem = str(error).replace("at end of document", end)
+        raise ConfigError(f"{where}: TOML syntax error: {problem}") from None
+    matrix_in = data.pop("matrix", {})
+    if not isinstance(matrix_in, dict):
+        raise ConfigError(f"{where}: [matrix] must be a table of lists")
+    title, analysis = data.pop("title", name), data.pop("analysis", "")
+    for key, value in (("title", title), ("analysis", analysis)):
+        if not isinstance(value, str):
+            raise ConfigError(f"{where}: {key} must be text")
+    targets = data.pop("implementations", [])
+    if not isinstance(targets, list) or not all(isinstance(t, str) for t in targets):
+        raise ConfigError(f"{where}: implementations must be a list of names")
+    fixed = {}
+    for key, value in data.items():
+        if key not in KEYS:
+            raise ConfigError(f'{where}: unknown key "{key}"{nearest(key, [*KEYS, *_FILE_KEYS])}')
+        fixed[key] = parse(key, value, where)
+    matrix: dict[str, list[Value]] = {}
+    for key, values in matrix_in.items():
+        if not isinstance(values, list) or not values:
+            raise ConfigError(f"{where}: [matrix] {key} must be a list of values")
+        if key in fixed:
+            raise ConfigError(f"{where}: {key} is set twice, alone and in [matrix]; keep one")
+        matrix[key] = [parse(key, value, f"{where}: [matrix]") for value in values]
+    return Scenario(name, title, analysis.strip(), tuple(targets), fixed, matrix, where)
+
+
+def parse_setting(text: str) -> tuple[str, list[Value]]:
+    """`KEY=VALUE` or `KEY=V1,V2` of `--set`; several values make an axis.
+
+    Raises ConfigError.
+    """
+    name, sign, raw = text.partition("=")
+    where = f"--set {text}"
+    if not sign or not name or not raw:
+        raise ConfigError(f"{where}: must be KEY=VALUE, such as --set concurrency=512")
+    name = name.strip()
+    if name not in KEYS:
+        raise ConfigError(f'{where}: unknown key "{name}"{nearest(name, list(KEYS))}')
+    words = [word.strip() for word in raw.split(",")]
+    if KEYS[name].many:
+        return name, [parse(name, words, where)]
+    return name, [parse(name, _scalar(word), where) for word in words]
+
+
+def _scalar(word: str) -> int | float | str:
+    for kind in (int, float):
+        try:
+            return kind(word)
+        except ValueError:
+            continue
+    return word

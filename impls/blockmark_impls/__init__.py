@@ -1,0 +1,1 @@
+"""Block managers to be measured. This package knows nothing of blockmark."""

@@ -1,0 +1,65 @@
+// The replay methods, the same for managers, pools and controls.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/vector.h>
+
+#include <cstdint>
+
+#include "../conditions.hpp"
+#include "../histogram.hpp"
+#include "../replay.hpp"
+#include "python.hpp"
+
+namespace blockmark {
+
+// A target of replays and what it keeps between them.
+template <class Target_>
+struct Replayable {
+  using Target = Target_;
+
+  template <class Argument>
+  explicit Replayable(const Argument& argument) : target(argument) {}
+
+  Replay<Target> on(const BoundProgram& program) {
+    return Replay<Target>(target, buffers, program.program);
+  }
+
+  Target target;
+  ReplayBuffers<typename Target::id_type> buffers;
+};
+
+template <class Bound>
+void bind_replay(nb::class_<Bound>& cls) {
+  using nb::arg;
+  using Steps = std::int64_t;
+  cls.def(
+      "replay_setup", [](Bound& self, const BoundProgram& program) { self.on(program).setup(); },
+      arg("program"));
+  cls.def(
+      "replay",
+      [](Bound& self, const BoundProgram& program, Steps first, Steps count) {
+        return self.on(program).timed(first, count);
+      },
+      arg("program"), arg("first_step"), arg("num_steps"));
+  cls.def(
+      "replay_each",
+      [](Bound& self, const BoundProgram& program, Steps first, Steps count, Histogram& phase1,
+         Histogram& phase2) { self.on(program).each(first, count, phase1, phase2); },
+      arg("program"), arg("first_step"), arg("num_steps"), arg("histogram1"), arg("histogram2"));
+  cls.def(
+      "replay_cold",
+      [](Bound& self, const BoundProgram& program, Steps first, Steps count, Evictor& evictor) {
+        return self.on(program).cold(first, count, evictor);
+      },
+      arg("program"), arg("first_step"), arg("num_steps"), arg("evictor"));
+  cls.def(
+      "count_allocations",
+      [](Bound& self, const BoundProgram& program, Steps first, Steps count) {
+        return self.on(program).allocations(first, count);
+      },
+      arg("program"), arg("first_step"), arg("num_steps"));
+}
+
+}  // namespace blockmark

@@ -1,0 +1,188 @@
+// The floors that the machine allows: what the same programs cost on plain memory, with
+// nothing of a block manager around it. Never a right answer, so never verified.
+//
+//   LOOKUP, LOOKUP_CHAIN   one load from an array of the table's size and row length, at
+//                          seq * row + logical, without any check. The contents are an
+//                          ascending pattern; no operation changes them.
+//   TAKE, GIVE             an index stack popped and pushed one id at a time, its top
+//                          loaded from memory and stored back for every id.
+//   ALLOCATE, EXTEND,      as many pops, each id stored to its place in a row, or as many
+//   APPEND, TRUNCATE,      pushes, each id loaded from its row: the same traffic of ids
+//   FREE                   as a table has, but no ref counts. Only the block count and
+//                          the free slots of each sequence are kept, to know how many.
+//   PACK                   memcpy of the packed int32 bytes of the same rows, each of
+//                          the full width.
+//
+// A pop of an empty stack and a row that would overflow are errors, once an operation,
+// so that a wrong program cannot write outside.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+
+#include "../aligned_array.hpp"
+#include "../contract.hpp"
+#include "../op.hpp"
+#include "../program.hpp"
+#include "../tables/flat.hpp"
+
+namespace blockmark {
+
+template <std::unsigned_integral Id>
+class RawStack {
+ public:
+  using id_type = Id;
+  static constexpr const char* name = "raw";
+  static constexpr const char* reuse_order = "LIFO";
+
+  explicit RawStack(std::int64_t total_blocks) : ids_(total_blocks, Id{0}), top_(total_blocks) {
+    for (std::int64_t i = 0; i < total_blocks; ++i) ids_[i] = static_cast<Id>(total_blocks - 1 - i);
+  }
+
+  std::int64_t num_free() const { return top_; }
+  Id take() {
+    reload();
+    return ids_[--top_];
+  }
+  void give(Id id) {
+    reload();
+    ids_[top_++] = id;
+  }
+  std::int64_t bytes() const { return ids_.bytes(); }
+
+ private:
+  // The top must be in memory before, and may have changed after.
+  [[gnu::always_inline]] void reload() { asm volatile("" : "+m"(top_)); }
+
+  AlignedArray<Id> ids_;
+  std::int64_t top_;
+};
+
+template <std::unsigned_integral Id>
+class RawArray {
+ public:
+  using id_type = Id;
+
+  static constexpr OpSet served{Op::can_allocate, Op::allocate, Op::append,       Op::extend,
+                                Op::truncate,     Op::free,     Op::lookup,       Op::lookup_chain,
+                                Op::pack,         Op::take,     Op::give};
+
+  explicit RawArray(const Sizes& sizes)
+      : sizes_(sizes.checked(id_limit<Id>(), id_name<Id>())),
+        row_pad_(sizes.row_pad < 0 ? FlatTable<Id>::chosen_pad(sizes.max_blocks_per_seq)
+                                   : sizes.row_pad),
+        stride_(sizes.max_blocks_per_seq + row_pad_),
+        array_(product(sizes.max_seqs, stride_), Id{0}),
+        rows_(array_.size(), Id{0}),
+        packed_(product(sizes.max_seqs, sizes.max_blocks_per_seq), 1),
+        sequences_(sizes.max_seqs, Sequence{}),
+        stack_(sizes.total_blocks) {
+    for (std::int64_t i = 0; i < array_.size(); ++i) array_[i] = static_cast<Id>(i);
+  }
+
+  const Sizes& sizes() const { return sizes_; }
+  std::int64_t row_pad() const { return row_pad_; }
+  RawStack<Id>& pool() { return stack_; }
+  std::int64_t num_free() const { return stack_.num_free(); }
+
+  // Lookups are not checked one by one, so the program is, before the clock.
+  void check_fits(const Program& program) const {
+    if (program.max_seq() >= sizes_.max_seqs) throw_no_such_slot(program.max_seq(), sizes_.max_seqs);
+    if (program.max_logical() >= sizes_.max_blocks_per_seq) {
+      throw_value("the program looks up block " + std::to_string(program.max_logical()) +
+                  ", rows have " + std::to_string(sizes_.max_blocks_per_seq));
+    }
+  }
+
+  struct Reader {
+    explicit Reader(const RawArray& raw) : array(raw.array_.data()), stride(raw.stride_) {}
+
+    Id lookup(std::int64_t seq, std::int64_t logical) const {
+      return (array + seq * stride)[logical];
+    }
+
+    const Id* array;
+    std::int64_t stride;
+  };
+
+  bool can_allocate(std::int64_t num_blocks) const { return num_blocks <= stack_.num_free(); }
+
+  void allocate(std::int64_t seq, std::int64_t num_tokens) {
+    if (sequences_[seq].end != 0) throw_sequence_exists(seq);
+    if (num_tokens < 1) throw_bad_tokens(num_tokens);
+    grow(seq, sequences_[seq], num_tokens);
+  }
+  template <class OnCopy>
+  void append(std::int64_t seq, OnCopy&& on_copy) {
+    extend(seq, 1, on_copy);
+  }
+  template <class OnCopy>
+  void extend(std::int64_t seq, std::int64_t num_tokens, OnCopy&&) {
+    Sequence& s = sequences_[seq];
+    if (num_tokens < 0) throw_bad_tokens(num_tokens);
+    if (num_tokens <= s.room) {
+      s.room -= static_cast<std::int32_t>(num_tokens);
+    } else {
+      grow(seq, s, num_tokens);
+    }
+  }
+  void truncate(std::int64_t seq, std::int64_t num_tokens) {
+    Sequence& s = sequences_[seq];
+    if (num_tokens < 1 || num_tokens > s.end * sizes_.block_size - s.room) {
+      throw_bad_truncate(seq, num_tokens);
+    }
+    const std::int64_t blocks = (num_tokens - 1) / sizes_.block_size + 1;
+    const Id* row = rows_.data() + seq * stride_;
+    for (std::int64_t i = s.end; i-- > blocks;) stack_.give(row[i]);
+    s.end = static_cast<std::int32_t>(blocks);
+    s.room = static_cast<std::int32_t>(blocks * sizes_.block_size - num_tokens);
+  }
+  void free(std::int64_t seq) {
+    Sequence& s = sequences_[seq];
+    const Id* row = rows_.data() + seq * stride_;
+    for (std::int64_t i = 0; i < s.end; ++i) stack_.give(row[i]);
+    s = Sequence{};
+  }
+
+  void write_block_tables(const std::int32_t* seqs, std::int64_t count, std::int32_t* out,
+                          std::int64_t width, std::int32_t*) const {
+    for (std::int64_t i = 0; i < count; ++i) {
+      std::memcpy(out + i * width, packed_.data() + seqs[i] * sizes_.max_blocks_per_seq,
+                  static_cast<std::size_t>(width) * sizeof(std::int32_t));
+    }
+  }
+
+  std::int64_t table_bytes() const { return array_.bytes(); }
+  std::int64_t pool_bytes() const { return stack_.bytes(); }
+
+ private:
+  static std::int64_t product(std::int64_t rows, std::int64_t stride) {
+    std::int64_t items = 0;
+    if (__builtin_mul_overflow(rows, stride, &items)) throw_value("the array is too large");
+    return items;
+  }
+
+  void grow(std::int64_t seq, Sequence& s, std::int64_t num_tokens) {
+    const std::int64_t beyond = num_tokens - s.room;
+    const std::int64_t fresh =
+        beyond <= sizes_.block_size ? 1 : (beyond - 1) / sizes_.block_size + 1;
+    if (fresh > sizes_.max_blocks_per_seq - s.end) throw_too_long(seq, sizes_.max_blocks_per_seq);
+    if (fresh > stack_.num_free()) throw_out_of_blocks(fresh, stack_.num_free());
+    Id* row = rows_.data() + seq * stride_;
+    const std::int64_t end = s.end + fresh;
+    for (std::int64_t i = s.end; i < end; ++i) row[i] = stack_.take();
+    s.end = static_cast<std::int32_t>(end);
+    s.room = static_cast<std::int32_t>(fresh * sizes_.block_size - beyond);
+  }
+
+  Sizes sizes_;
+  std::int64_t row_pad_;
+  std::int64_t stride_;
+  AlignedArray<Id> array_;
+  AlignedArray<Id> rows_;
+  AlignedArray<std::int32_t> packed_;
+  AlignedArray<Sequence> sequences_;
+  RawStack<Id> stack_;
+};
+
+}  // namespace blockmark

@@ -1,0 +1,1 @@
+"""The schemes in plain Python (and NumPy), one structure a file."""

@@ -1,0 +1,385 @@
+"""From a name to an implementation.
+
+A target is one of
+
+* a scheme in a tier, `flat-stack/cpp`, or a scheme in all its tiers, `flat-stack`;
+* a table and a pool of the C++ core, `open-hash+lru/cpp` (the tier may be left out);
+* a class of one's own, `module:Class` or `path/to/file.py:Class`;
+* the name of an entry point in the group `blockmark.impls`,
+
+with parameters in brackets, `flat-stack/cpp[row_pad=32,call_style=per-op]`, and a name
+of one's own in front, `NAME=TARGET`.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+from .python.sizes import ID_LIMITS
+from .sources import (
+    CALL_STYLES,
+    NATIVE_MISSING,
+    CallStyle,
+    NativeSource,
+    NullSource,
+    PythonSource,
+    RawArraySource,
+    TargetError,
+    nearest,
+)
+from .user import UserSource
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from .contract import PoolConfig, Profile, ReuseOrder
+    from .sources import Source
+
+__all__ = [
+    "NATIVE_MISSING",
+    "Implementation",
+    "TargetError",
+    "builtin_names",
+    "pair_names",
+    "plugin_names",
+    "resolve",
+]
+
+Kind = Literal["manager", "control"]
+ENTRY_POINTS = "blockmark.impls"
+_TABLES = ("hash", "open-hash", "vector", "flat")
+_POOLS = ("list", "stack", "lru")
+_MOST_PAD = 65_536
+_PARAMETERS = ("row_pad", "call_style")  # in this order in a name
+
+
+@dataclass(frozen=True)
+class Implementation:
+    """One implementation, with its parameters.
+
+    `name` is what tables print. `target` is what `resolve` takes to find this very
+    implementation again, in another process too. `tier` is `cpp`, `py`, `numpy`, or
+    empty for a user's class. A user's class is loaded when something that only the
+    class can say is first asked for, or by `load`.
+    """
+
+    name: str
+    target: str
+    scheme: str
+    tier: str
+    kind: Kind
+    summary: str
+    source: Source
+    parameters: Mapping[str, int | str] = field(default_factory=dict, hash=False)
+
+    @property
+    def profile(self) -> Profile:
+        """What its operations include, with 16-bit ids where there is a choice."""
+        return self.source.profile(16)
+
+    def profile_for(self, config: PoolConfig) -> Profile:
+        """What its operations include in a manager of that size."""
+        return self.source.profile(config.id_bits)
+
+    @property
+    def reuse_order(self) -> ReuseOrder:
+        """The order in which freed blocks are handed out again."""
+        return self.source.reuse_order
+
+    @property
+    def models(self) -> frozenset[str]:
+        """The models that it serves, if it has the operations that their programs need."""
+        return self.source.models
+
+    @property
+    def call_styles(self) -> tuple[CallStyle, ...]:
+        """Every call style that it can be driven by."""
+        return self.source.call_styles
+
+    @property
+    def call_style(self) -> CallStyle:
+        """The call style that it is driven by: its own, or the parameter."""
+        return cast("CallStyle", self.parameters.get("call_style", self.source.default_style))
+
+    @property
+    def unavailable(self) -> str | None:
+        """Why it can't be used here, and the mend; None if it can."""
+        return self.source.unavailable
+
+    @property
+    def missing_operations(self) -> tuple[str, ...]:
+        """Operations of the contract (of a pool's, for a pool alone) that it lacks."""
+        return self.source.missing_operations
+
+    def load(self) -> None:
+        """Import what it needs now. Raises TargetError."""
+        self.source.load()
+
+    def id_limit(self, config: PoolConfig) -> None:
+        """Raises ValueError if its ids can't number `config.total_blocks` blocks."""
+        stored = self.profile_for(config).id_type
+        if stored in ID_LIMITS and config.total_blocks > ID_LIMITS[stored]:
+            mend = "set id_bits = 32" if stored == "uint16" else "only 64-bit ids can"
+            raise ValueError(
+                f"{self.name}: {config.total_blocks:,} blocks are more than {stored} ids can "
+                f"number ({ID_LIMITS[stored]:,}); {mend}"
+            )
+
+    def make_manager(self, config: PoolConfig) -> Any:
+        """A new manager. Raises TargetError if it can't be made, ValueError for bad sizes."""
+        return self.source.manager(config, self.parameters)
+
+    def make_pool(self, total_blocks: int, id_bits: int) -> Any | None:
+        """A new pool, or None if it has no pool of its own. Raises as `make_manager`."""
+        return self.source.pool(total_blocks, id_bits)
+
+
+def _builtin(
+    name: str, source: Source, summary: str, kind: Kind = "manager"
+) -> tuple[str, Implementation]:
+    scheme, _, tier = name.partition("/")
+    return name, Implementation(name, name, scheme, tier, kind, summary, source)
+
+
+# A new structure is its file and one row here. The order is that of every table.
+_BUILTIN = dict(
+    [
+        _builtin(
+            "hash-map/py",
+            PythonSource("hash_map:HashMapManager", "list_pool:ListPool"),
+            "a dict per sequence, ref counts in a dict, a growing free list",
+        ),
+        _builtin(
+            "hash-map/cpp",
+            NativeSource("hash", "list", refs="hash"),
+            "an unordered_map per sequence, ref counts in one too, a growing free list",
+        ),
+        _builtin(
+            "vector/py",
+            PythonSource("vector:VectorManager", "list_pool:ListPool"),
+            "a growing list per sequence, a growing free list",
+        ),
+        _builtin(
+            "vector/cpp",
+            NativeSource("vector", "list"),
+            "a growing vector per sequence, a growing free list",
+        ),
+        _builtin(
+            "flat-stack/py",
+            PythonSource("flat_stack:FlatStackManager", "stack_pool:StackPool", ids=None),
+            "one preallocated table, a row per sequence, a preallocated free stack",
+        ),
+        _builtin(
+            "flat-stack/numpy",
+            PythonSource(
+                "flat_stack_numpy:FlatStackNumpyManager",
+                "stack_pool_numpy:NumpyStackPool",
+                ids=None,
+                call_styles=("per-step", "per-op"),
+                wide_pool=True,
+            ),
+            "flat-stack in NumPy arrays, whole steps as vector operations",
+        ),
+        _builtin(
+            "flat-stack/cpp",
+            NativeSource("flat", "stack"),
+            "one preallocated table, a row per sequence, a preallocated free stack",
+        ),
+        _builtin(
+            "null/py",
+            PythonSource(
+                "null:NullManager",
+                "null:NullPool",
+                ids="none",
+                reuse_order="unspecified",
+                call_styles=("per-op", "per-step"),
+                models=NullSource.models,
+                ref_counts=False,
+            ),
+            "does nothing: what the loop and the calls cost",
+            "control",
+        ),
+        _builtin("null/cpp", NullSource(), "does nothing: what the loop costs", "control"),
+        _builtin(
+            "raw-array/cpp",
+            RawArraySource(),
+            "plain arrays without checks: what the machine allows",
+            "control",
+        ),
+    ]
+)
+
+
+def builtin_names() -> list[str]:
+    """The built-in implementations, in the order of every table."""
+    return list(_BUILTIN)
+
+
+def pair_names() -> list[str]:
+    """Every table with every pool of the C++ core."""
+    return [f"{table}+{pool}/cpp" for table in _TABLES for pool in _POOLS]
+
+
+def plugin_names() -> list[str]:
+    """Implementations that installed packages offer as entry points."""
+    return sorted(_entry_points())
+
+
+def resolve(target: str) -> list[Implementation]:
+    """The implementations that a target names; several for a scheme in all its tiers.
+
+    Raises TargetError, also for a parameter that none of them takes. Of several, those
+    that don't take a parameter are left out.
+    """
+    alias, body, parameters = _parse(target.strip())
+    found = _find(body)
+    known = {key for each in found for key in _known(each)}
+    for key in parameters:
+        if key not in known:
+            hint = nearest(key, known) or f"; it has {', '.join(sorted(known))}"
+            raise TargetError(f"{body} has no parameter {key}{hint}")
+    chosen, errors = [], []
+    for each in found:
+        try:
+            chosen.append(_with_parameters(each, parameters))
+        except TargetError as error:
+            errors.append(error)
+    if not chosen:
+        raise errors[0]
+    return chosen if alias is None else _renamed(alias, chosen)
+
+
+def _renamed(alias: str, chosen: list[Implementation]) -> list[Implementation]:
+    if alias in _BUILTIN or alias in _schemes():
+        raise TargetError(f"{alias} is the name of a built-in implementation; choose another")
+    renamed = []
+    for each in chosen:
+        name = alias if len(chosen) == 1 else f"{alias}/{each.tier}"
+        scheme = each.scheme if each.tier else alias
+        target = f"{name}={each.target}"
+        renamed.append(replace(each, name=name, scheme=scheme, target=target))
+    return renamed
+
+
+_TARGET = re.compile(
+    r"(?:(?P<alias>[^=\[\]:]*)=)?(?P<body>[^\[\]]+)(?:\[(?P<parameters>[^\[\]]*)\])?"
+)
+
+
+def _parse(target: str) -> tuple[str | None, str, dict[str, str]]:
+    match = _TARGET.fullmatch(target)
+    if match is None:
+        raise TargetError(
+            f'"{target}" is not a target: it must look like flat-stack/cpp[row_pad=32], '
+            "module:Class or NAME=TARGET"
+        )
+    alias, body = match["alias"], match["body"].strip()
+    if alias is not None and not re.fullmatch(r"\w[\w./-]*", alias):
+        raise TargetError(f'"{target}": the name may have letters, digits and . _ - / alone')
+    parameters: dict[str, str] = {}
+    for item in (match["parameters"] or "").split(","):
+        key, equals, value = (part.strip() for part in item.partition("="))
+        if not item.strip() and match["parameters"] is None:
+            continue
+        if not equals or not key or not value or key in parameters:
+            raise TargetError(f'"{target}": brackets must hold key=value, each key once')
+        parameters[key] = value
+    return alias, body, parameters
+
+
+def _find(body: str) -> list[Implementation]:
+    if ":" in body:
+        return [_user(body)]
+    if body in _BUILTIN:
+        return [_BUILTIN[body]]
+    scheme, slash, tier = body.partition("/")
+    tiers = [each for each in _BUILTIN.values() if each.scheme == scheme]
+    if tiers and not slash:
+        return tiers
+    if tiers:
+        known = ", ".join(each.tier for each in tiers)
+        raise TargetError(
+            f'"{body}": {scheme} has no tier {tier or "of that name"}; it has {known}'
+        )
+    if "+" in scheme:
+        return [_pair(body, scheme, tier)]
+    plugins = _entry_points()
+    if body in plugins:
+        return [replace(_user(plugins[body]), name=body, target=body, scheme=body)]
+    names = [*_BUILTIN, *_schemes(), *pair_names(), *plugins]
+    hint = nearest(body, names) or f"; there are {', '.join(_schemes())}, and module:Class"
+    raise TargetError(f'unknown implementation "{body}"{hint}')
+
+
+def _pair(body: str, scheme: str, tier: str) -> Implementation:
+    table, _, pool = scheme.partition("+")
+    for kind, part, known in (("table", table, _TABLES), ("pool", pool, _POOLS)):
+        if part not in known:
+            hint = nearest(part, known) or f"; there are {', '.join(known)}"
+            raise TargetError(f'"{body}": unknown {kind} "{part}"{hint}')
+    if tier not in ("", "cpp"):
+        raise TargetError(f'"{body}": a table with a pool is in the tier cpp alone')
+    name = f"{scheme}/cpp"
+    summary = f"the table of {table} with the pool {pool}"
+    return Implementation(name, name, scheme, "cpp", "manager", summary, NativeSource(table, pool))
+
+
+def _user(body: str) -> Implementation:
+    where, _, class_name = body.rpartition(":")
+    if not where or not class_name:
+        raise TargetError(f'"{body}": a class of your own is module:Class or path/file.py:Class')
+    # A name without folders: it is printed, and kept in run files.
+    name = f"{where.rpartition('/')[2]}:{class_name}"
+    summary = f"your class {class_name}"
+    return Implementation(name, body, name, "", "manager", summary, UserSource(body))
+
+
+def _known(implementation: Implementation) -> tuple[str, ...]:
+    return (*implementation.source.known_parameters, "call_style")
+
+
+def _with_parameters(base: Implementation, given: Mapping[str, str]) -> Implementation:
+    values: dict[str, int | str] = {}
+    for key, value in given.items():
+        if key not in _known(base):
+            raise TargetError(f"{base.name} has no parameter {key}")
+        values[key] = _row_pad(base, value) if key == "row_pad" else _style(base, value)
+    if values.get("call_style") == base.source.default_style:
+        del values["call_style"]
+    if not values:
+        return base
+    ordered = {key: values[key] for key in _PARAMETERS if key in values}
+    brackets = "[" + ",".join(f"{key}={value}" for key, value in ordered.items()) + "]"
+    return replace(
+        base, name=base.name + brackets, target=base.target + brackets, parameters=ordered
+    )
+
+
+def _row_pad(base: Implementation, value: str) -> int:
+    if not re.fullmatch(r"\d{1,9}", value) or int(value) > _MOST_PAD:
+        raise TargetError(
+            f"{base.name}: row_pad = {value} must be a whole number of ids, 0 to {_MOST_PAD}"
+        )
+    return int(value)
+
+
+def _style(base: Implementation, value: str) -> str:
+    if value not in CALL_STYLES:
+        hint = nearest(value, CALL_STYLES) or f"; there are {', '.join(CALL_STYLES)}"
+        raise TargetError(f'{base.name}: unknown call_style "{value}"{hint}')
+    if value not in base.call_styles:
+        styles = " or ".join(base.call_styles)
+        raise TargetError(f"{base.name} can't be driven {value}; it can be driven {styles}")
+    return value
+
+
+def _schemes() -> list[str]:
+    return list(dict.fromkeys(each.scheme for each in _BUILTIN.values()))
+
+
+def _entry_points() -> dict[str, str]:
+    from importlib.metadata import entry_points
+
+    return {point.name: point.value for point in entry_points(group=ENTRY_POINTS)}

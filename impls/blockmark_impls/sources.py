@@ -1,0 +1,247 @@
+"""Where implementations come from: modules of this package, and the C++ core.
+
+A source makes managers and pools, and says what they are without importing them, so
+that a list of names costs nothing. `user.py` has the source for a user's own class.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+from .contract import Profile, ReuseOrder
+from .python.sizes import id_type
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from .contract import PoolConfig
+
+    Parameters = Mapping[str, int | str]
+
+CallStyle = Literal["native", "per-op", "per-step"]
+CALL_STYLES: tuple[CallStyle, ...] = ("native", "per-op", "per-step")
+
+MODELS = frozenset({"lookup", "alloc_free", "pool", "step", "pack", "fork"})
+
+_CORE = "blockmark_impls._native"
+NATIVE_MISSING = (
+    "the C++ core is not built: install a C++ compiler (g++ or clang++), then install "
+    "blockmark again (`pip install -e .` in a checkout)"
+)
+
+
+class TargetError(ValueError):
+    """A target that names no usable implementation: one line, with the mend if there is one."""
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """`; did you mean "x"?`, or nothing if no known word is near."""
+    found = get_close_matches(word, list(known), n=1, cutoff=0.5)
+    return f'; did you mean "{found[0]}"?' if found else ""
+
+
+class Source(Protocol):
+    """What stands behind one implementation."""
+
+    @property
+    def reuse_order(self) -> ReuseOrder:
+        """The order in which freed blocks are handed out again."""
+
+    @property
+    def models(self) -> frozenset[str]:
+        """The models that it can serve."""
+
+    @property
+    def default_style(self) -> CallStyle:
+        """The call style it is driven by unless another is asked for; loads nothing."""
+
+    @property
+    def call_styles(self) -> tuple[CallStyle, ...]:
+        """Every call style that it can be driven by."""
+
+    @property
+    def known_parameters(self) -> tuple[str, ...]:
+        """Parameters in brackets that it takes besides `call_style`."""
+
+    @property
+    def unavailable(self) -> str | None:
+        """Why it can't be used here, and the mend; None if it can."""
+
+    @property
+    def missing_operations(self) -> tuple[str, ...]:
+        """Operations of the contract that it lacks."""
+
+    def load(self) -> None:
+        """Import what it needs. Raises TargetError."""
+
+    def profile(self, id_bits: int) -> Profile:
+        """What its operations include, with ids of `id_bits` bits if it has a choice."""
+
+    def manager(self, config: PoolConfig, parameters: Parameters) -> Any:
+        """A new manager. Raises TargetError if it makes none."""
+
+    def pool(self, total_blocks: int, id_bits: int) -> Any | None:
+        """A new pool, or None if it has no pool of its own."""
+
+
+class _Complete:
+    """A source with the whole contract."""
+
+    missing_operations: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class PythonSource(_Complete):
+    """Classes of this package, each named `module:Class` below `blockmark_impls.python`.
+
+    `ids` is the profile's id type, None where the width of ids can be chosen. A pool
+    takes `id_bits` too if `wide_pool`.
+    """
+
+    manager_class: str
+    pool_class: str | None
+    ids: str | None = "int object"
+    reuse_order: ReuseOrder = "LIFO"
+    call_styles: tuple[CallStyle, ...] = ("per-op",)
+    models: frozenset[str] = MODELS
+    ref_counts: bool = True
+    wide_pool: bool = False
+    known_parameters: tuple[str, ...] = ()
+    unavailable: str | None = None
+
+    @property
+    def default_style(self) -> CallStyle:
+        return self.call_styles[0]
+
+    def load(self) -> None:
+        _member(self.manager_class)
+
+    def profile(self, id_bits: int) -> Profile:
+        return Profile(ref_counts=self.ref_counts, id_type=self.ids or id_type(id_bits))
+
+    def manager(self, config: PoolConfig, parameters: Parameters) -> Any:
+        return _member(self.manager_class)(config)
+
+    def pool(self, total_blocks: int, id_bits: int) -> Any | None:
+        if self.pool_class is None:
+            return None
+        width = {"id_bits": id_bits} if self.wide_pool else {}
+        return _member(self.pool_class)(total_blocks, **width)
+
+
+def _member(path: str) -> Any:
+    module, _, name = path.partition(":")
+    return getattr(import_module(f"blockmark_impls.python.{module}"), name)
+
+
+@cache
+def core_missing() -> str | None:
+    """Why there is no C++ core, or None. Looks for it once, and does not load it."""
+    return None if find_spec(_CORE) else NATIVE_MISSING
+
+
+def core() -> Any:
+    """The C++ core. Raises TargetError with reason and mend if it isn't here or doesn't load."""
+    if reason := core_missing():
+        raise TargetError(reason)
+    try:
+        return import_module(_CORE)
+    except ImportError as error:
+        raise TargetError(f"the C++ core can't be loaded ({error}); build it again") from None
+
+
+class _InCore(_Complete):
+    """A source in the C++ core."""
+
+    default_style: CallStyle = "native"
+
+    @property
+    def unavailable(self) -> str | None:
+        return core_missing()
+
+    def load(self) -> None:
+        core()
+
+
+def _sizes(config: PoolConfig) -> tuple[int, int, int, int]:
+    return (config.total_blocks, config.block_size, config.max_seqs, config.max_blocks_per_seq)
+
+
+@dataclass(frozen=True)
+class NativeSource(_InCore):
+    """A manager of the core composed of a table, a pool and ref counts."""
+
+    table: str
+    pool_kind: str
+    refs: str = "array"
+    call_styles: tuple[CallStyle, ...] = CALL_STYLES
+    models: frozenset[str] = MODELS
+
+    @property
+    def reuse_order(self) -> ReuseOrder:
+        return "FIFO" if self.pool_kind == "lru" else "LIFO"
+
+    @property
+    def known_parameters(self) -> tuple[str, ...]:
+        return ("row_pad",) if self.table == "flat" else ()
+
+    def profile(self, id_bits: int) -> Profile:
+        return Profile(id_type=id_type(id_bits) if self.table == "flat" else "int32")
+
+    def manager(self, config: PoolConfig, parameters: Parameters) -> Any:
+        bits = self._bits(config.id_bits)
+        made = core().manager_class(self.table, self.pool_kind, self.refs, bits)
+        pad = {"row_pad": parameters["row_pad"]} if "row_pad" in parameters else {}
+        return made(*_sizes(config), **pad)
+
+    def pool(self, total_blocks: int, id_bits: int) -> Any | None:
+        return core().pool_class(self.pool_kind, self._bits(id_bits))(total_blocks)
+
+    def _bits(self, id_bits: int) -> int:
+        # Only a flat row has a choice; the other tables store int32.
+        return id_bits if self.table == "flat" else 32
+
+
+@dataclass(frozen=True)
+class NullSource(_InCore):
+    """The core's null manager: what the native loop itself costs."""
+
+    reuse_order: ReuseOrder = "unspecified"
+    call_styles: tuple[CallStyle, ...] = CALL_STYLES
+    models: frozenset[str] = MODELS - {"pack"}
+    known_parameters: tuple[str, ...] = ()
+
+    def profile(self, id_bits: int) -> Profile:
+        return Profile(ref_counts=False, id_type="none")
+
+    def manager(self, config: PoolConfig, parameters: Parameters) -> Any:
+        return core().null_manager_class(*_sizes(config))
+
+    def pool(self, total_blocks: int, id_bits: int) -> Any | None:
+        return core().null_manager_class(total_blocks, 1, 1, 1)
+
+
+@dataclass(frozen=True)
+class RawArraySource(_InCore):
+    """The core's floors: plain arrays without a check, of the sizes that are measured."""
+
+    reuse_order: ReuseOrder = "LIFO"
+    call_styles: tuple[CallStyle, ...] = ("native",)
+    models: frozenset[str] = MODELS - {"step", "fork"}
+    known_parameters: tuple[str, ...] = ("row_pad",)
+
+    def profile(self, id_bits: int) -> Profile:
+        return Profile(ref_counts=False, id_type=id_type(id_bits))
+
+    def manager(self, config: PoolConfig, parameters: Parameters) -> Any:
+        pad = {"row_pad": parameters["row_pad"]} if "row_pad" in parameters else {}
+        return core().RawArray(*_sizes(config), config.id_bits, **pad)
+
+    def pool(self, total_blocks: int, id_bits: int) -> Any | None:
+        # The smallest table: only the index stack is used.
+        return core().RawArray(total_blocks, 1, 1, 1, id_bits)
