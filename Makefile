@@ -7,7 +7,7 @@ PIP_COMPILE := $(UV) pip compile -q --universal --python-version 3.11 --generate
 	--no-emit-index-url --no-emit-find-links --no-annotate --no-header
 SOURCES := $(shell find impls/blockmark_impls/native -type f) CMakeLists.txt pyproject.toml
 
-.PHONY: bench test lint types unit lock readme clean
+.PHONY: bench test lint types unit lock readme sample clean
 
 bench: $(VENV)/.installed
 	$(BIN)/blockmark run decode
@@ -27,7 +27,12 @@ unit: $(VENV)/.native $(VENV)/.dev
 
 # The table in README.md is what this command printed, never typed by hand.
 readme: $(VENV)/.installed
-	$(BIN)/blockmark report reports/decode/run.json --output reports/decode --splice README.md
+	PATH="$(CURDIR)/$(BIN):$$PATH" blockmark report reports/decode/run.json --output reports/decode --splice README.md
+
+# Measure again, and put the new numbers into the sample report and README.md.
+sample: bench
+	cp "$$(ls -d results/[0-9]* | tail -n 1)/run.json" reports/decode/run.json
+	$(MAKE) readme
 
 $(VENV)/.deps: requirements/bootstrap.lock requirements/build.lock requirements/run.lock
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

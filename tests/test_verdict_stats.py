@@ -27,7 +27,7 @@ def test_the_ratio_is_that_of_the_lower_quartiles() -> None:
 
 
 def test_the_interval_of_three_by_three_rounds_is_the_enumerated_one() -> None:
-    now, before = [10.0, 11.0, 13.0], [20.0, 22.0, 23.0]
+    now, before = [10.0, 12.0, 13.0], [20.0, 22.0, 23.0]
     quartiles = [
         [float(np.quantile(sample, 0.25)) for sample in itertools.product(side, repeat=3)]
         for side in (now, before)
@@ -35,6 +35,9 @@ def test_the_interval_of_three_by_three_rounds_is_the_enumerated_one() -> None:
     every = [top / bottom for top, bottom in itertools.product(*quartiles)]
     assert len(every) == 27 * 27
     low, high = np.quantile(every, [0.025, 0.975])
+    # Neither end is at a step between two of the few possible ratios.
+    assert np.quantile(every, [0.021, 0.029]).tolist() == [low, low]
+    assert np.quantile(every, [0.971, 0.979]).tolist() == [high, high]
     ratio = ratio_of_quartiles(now, before, Resampler(1, resamples=100_000))
     assert ratio.low == pytest.approx(low, rel=1e-9)
     assert ratio.high == pytest.approx(high, rel=1e-9)

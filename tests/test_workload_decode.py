@@ -70,7 +70,8 @@ def test_replayed_by_lengths_alone(params: dict[str, Any]) -> None:
     """A second, independent account: only lengths, in plain Python."""
     this = cell(**params)
     program = decode_program(this)
-    size, lengths = this["block_size"], {}
+    size = this["block_size"]
+    lengths: dict[int, int] = {}
     blocks_after, taken, ended = [], [], []
     initial: dict[int, int] = {}
     for step in range(program.num_steps):

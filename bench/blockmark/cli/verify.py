@@ -21,7 +21,8 @@ def command(
 ) -> int:
     """Hold implementations against the oracle; no clock.
 
-    Each replays random programs and the decode program. Exit code 4 if one is wrong; the first step and operation that differ are printed.
+    Each replays random programs and the decode program. Exit code 4 if one is wrong;
+    the first step and operation that differ are printed.
     """
     from blockmark.measure.verification import verify_all
     from blockmark.workload.builtin import find_scenario

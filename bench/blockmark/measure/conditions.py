@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 # every size class that tables and ids use.
 _AGED_OBJECTS = 60_000
 _AGED_MEGABYTES = 24
+# Small enough for any first-level cache, many more lines than the loop has in flight.
+_PROBE_BYTES = 16384
 
 
 class ConditionError(RuntimeError):
@@ -65,7 +67,8 @@ def make_evictor(cache: str, cache_bytes: int, caches: dict[str, int]) -> tuple[
     if not cache_bytes and level == "l2" and caches.get("l3"):
         wanted = min(wanted, max(2 * size, caches["l3"] // 2))
     evictor = _native.Evictor(wanted)
-    hot, cold = evictor.probe_latency_ns(16384)
+    hot = _native.probe_latency_ns(_PROBE_BYTES)
+    cold = _native.probe_latency_ns(_PROBE_BYTES, evictor)
     if cold < 1.5 * hot:
         raise ConditionError(
             f"streaming {wanted:,} bytes did not make the cache cold: a load took {cold:.1f} ns "

@@ -210,7 +210,13 @@ def make_plan(
         serves[scenario.name] = []
         for target in targets or scenario.implementations or builtin_names():
             for impl in resolve(target):
-                subjects.setdefault(impl.name, Subject.of(impl, cells_of[scenario.name][0]))
+                subject = Subject.of(impl, cells_of[scenario.name][0])
+                known = subjects.setdefault(impl.name, subject)
+                if known.target != subject.target:
+                    raise ConfigError(
+                        f"two implementations are called {impl.name} ({known.target} and "
+                        f"{subject.target}); give one a name: --impl NAME={subject.target}"
+                    )
                 if impl.name not in serves[scenario.name]:
                     serves[scenario.name].append(impl.name)
     cells = [cell for group in cells_of.values() for cell in group]

@@ -11,13 +11,17 @@ from __future__ import annotations
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any, Protocol
 
-from blockmark.workload.program import Op, Program
+from blockmark.workload.program import METHODS, Op, Program
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     Executor = Callable[[Any, Any, Any], None]
     Call = tuple[Executor, Any, Any, Any]
+
+
+class MissingOperationsError(RuntimeError):
+    """A program has operations that the implementation has no method for."""
 
 
 class Recorder(Protocol):
@@ -97,6 +101,10 @@ class PythonReplay:
         self._program = program
         self._per_step = per_step
         self._executors = _executors(manager, program)
+        missing = {Op(code) for code in set(program.codes)} - self._executors.keys()
+        if missing:
+            names = ", ".join(sorted({METHODS[op] for op in missing}))
+            raise MissingOperationsError(f"the implementation lacks {names}")
         self._batched = _batch_executors(manager) if per_step else {}
         self._decoded: dict[int, list[Call]] = {}
 
@@ -183,27 +191,24 @@ class PythonReplay:
 
 def _executors(manager: Any, program: Program) -> dict[Op, Executor]:
     """One tight loop for each operation the manager has, its method looked up once."""
-    makers: dict[Op, tuple[str, Callable[[Any], Executor]]] = {
-        Op.CAN_ALLOCATE: ("can_allocate", _unary),
-        Op.ALLOCATE: ("allocate", _binary),
-        Op.APPEND: ("append_slot", _unary),
-        Op.EXTEND: ("extend", _binary),
-        Op.TRUNCATE: ("truncate", _binary),
-        Op.DROP_FRONT: ("drop_front", _binary),
-        Op.FORK: ("fork", _fork),
-        Op.FREE: ("free", _unary),
-        Op.LOOKUP: ("lookup", _binary),
-        Op.LOOKUP_CHAIN: ("lookup", _chain),
-        Op.PACK: ("write_block_tables", lambda method: _pack(method, program)),
+    handles: dict[int, Any] = {}
+    makers: dict[Op, Callable[[Any], Executor]] = {
+        Op.CAN_ALLOCATE: _unary,
+        Op.ALLOCATE: _binary,
+        Op.APPEND: _unary,
+        Op.EXTEND: _binary,
+        Op.TRUNCATE: _binary,
+        Op.DROP_FRONT: _binary,
+        Op.FORK: _fork,
+        Op.FREE: _unary,
+        Op.LOOKUP: _binary,
+        Op.LOOKUP_CHAIN: _chain,
+        Op.PACK: lambda method: _pack(method, program),
+        Op.TAKE: lambda method: _take(method, handles),
+        Op.GIVE: lambda method: _give(method, handles),
     }
-    found = {
-        op: make(getattr(manager, n)) for op, (n, make) in makers.items() if hasattr(manager, n)
-    }
-    if hasattr(manager, "take") and hasattr(manager, "give"):
-        handles: dict[int, Any] = {}
-        found[Op.TAKE] = _take(manager.take, handles)
-        found[Op.GIVE] = _give(manager.give, handles)
-    return found
+    methods = {op: getattr(manager, METHODS[op], None) for op in makers}
+    return {op: makers[op](method) for op, method in methods.items() if method is not None}
 
 
 def _batch_executors(manager: Any) -> dict[Op, Executor]:

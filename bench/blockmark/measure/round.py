@@ -20,8 +20,7 @@ from .probes.timing import (
     measure_latency,
     warm_up,
 )
-from .replay import PythonReplay, bind
-from .verify import METHODS, lacking
+from .replay import MissingOperationsError, PythonReplay, bind
 
 if TYPE_CHECKING:
     from blockmark_impls.contract import PoolConfig
@@ -99,11 +98,11 @@ class RoundOf:
                 return
         else:
             target = self.manager()
-            # The core's controls serve operations by the replay alone, not by methods.
-            if self.impl.kind != "control" and (missing := _missing(target, program)):
-                self.unavailable(wanted, f"the implementation lacks {', '.join(missing)}")
-                return
-        replay = bind(target, program, self.call_style)
+        try:
+            replay = bind(target, program, self.call_style)
+        except MissingOperationsError as missing:
+            self.unavailable(wanted, str(missing))
+            return
         replay.setup()
         cursor = Cursor(replay, program)
         if model == "step":
@@ -197,11 +196,6 @@ def _is_live(manager: Any, seq: int) -> bool:
     except UnknownSequence:
         return False
     return True
-
-
-def _missing(manager: Any, program: Program) -> list[str]:
-    lacks = lacking(manager)
-    return sorted({METHODS[op] for op in lacks if op in bytes(program.codes)})
 
 
 def _core_is_built() -> bool:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from blockmark_impls.contract import PoolConfig
-from blockmark_impls.registry import Implementation, TargetError, resolve
+from blockmark_impls.registry import TargetError, resolve
 
 
 def main() -> None:
@@ -45,18 +45,18 @@ def run_job(job: dict[str, Any]) -> dict[str, Any]:
     """The result of a job, as the run file's journal keeps it."""
     try:
         impl = resolve(job["impl"])[0]
+        if impl.unavailable:
+            return {"status": "unavailable", "reason": impl.unavailable}
+        config = pool_config(job["params"])
+        if job["kind"] == "verify":
+            from .proof import prove
+
+            return prove(impl, config, job)
+        from .round import measure_round
+
+        return {"status": "ok", "metrics": measure_round(impl, config, job)}
     except TargetError as error:
         return {"status": "unavailable", "reason": str(error)}
-    if impl.unavailable:
-        return {"status": "unavailable", "reason": impl.unavailable}
-    config = pool_config(job["params"])
-    if job["kind"] == "verify":
-        from .proof import prove
-
-        return prove(impl, config, job)
-    from .round import measure_round
-
-    return {"status": "ok", "metrics": measure_round(impl, config, job)}
 
 
 def pool_config(params: dict[str, Any]) -> PoolConfig:
@@ -81,8 +81,6 @@ def _one_line(error: Exception) -> str:
         where = f" (in {Path(code.co_filename).name}:{frame.tb_lineno} {code.co_name})"
     return f"{type(error).__name__}: {text}{where}" if text else f"{type(error).__name__}{where}"
 
-
-__all__ = ["Implementation", "main", "pool_config", "run_job"]
 
 if __name__ == "__main__":
     main()

@@ -24,6 +24,7 @@ from blockmark.report.setting import (
     step_words,
     verification,
 )
+from blockmark.report.sheet import Sheet
 from blockmark.report.step_table import step_table
 from blockmark.report.table import Table
 from blockmark.runs.errors import one_line
@@ -88,6 +89,21 @@ def print_run(
     if gaps:
         screen.say(f"Not measured: {'; '.join(gaps)}.")
     _print_closing(screen, saved, report)
+
+
+def print_sheet(sheet: Sheet, *, stream: IO[str] | None = None, width: int | None = None) -> None:
+    """Print a comparison; `stream` and `width` as for `print_run`."""
+    screen = Screen.of(stream, width)
+    screen.say(sheet.title, "head")
+    for sentence in sheet.lead:
+        screen.say(sentence)
+    for section in sheet.sections:
+        screen.blank()
+        screen.say(section.heading, "head")
+        screen.table(section.table)
+    screen.blank()
+    for sentence in sheet.closing:
+        screen.say(sentence)
 
 
 @dataclass(frozen=True, slots=True)

@@ -141,18 +141,18 @@ def _structure(steps: _Steps, structure: Structure | None) -> Finding | None:
 
 def _crossing(steps: _Steps, crossings: Sequence[Crossing]) -> Finding | None:
     """What the same compiled structure costs when Python calls it."""
-    factors = [
-        (steps.infos[crossing.native].scheme, _STYLES[crossing.call_style], crossing.ratio.value)
-        for crossing in crossings
-        if crossing.ratio.value is not None
-    ]
+    factors: dict[str, list[str]] = {}
+    for crossing in crossings:
+        if crossing.ratio.value is not None:
+            scheme, style = steps.infos[crossing.native].scheme, _STYLES[crossing.call_style]
+            factor = f"{times(crossing.ratio.value)} as much when {style}"
+            factors.setdefault(scheme, []).append(factor)
     if not factors:
         return None
-    scheme, style, factor = factors[0]
-    text = f"the same {scheme} costs {times(factor)} as much when {style} from Python"
-    for scheme, style, factor in factors[1:_MOST]:
-        text += f", {scheme} {times(factor)} ({style})"
-    return Finding("Crossing", f"{text}.")
+    costs = [
+        f"{scheme} costs {' and '.join(found)}" for scheme, found in list(factors.items())[:_MOST]
+    ]
+    return Finding("Crossing", f"from Python the same {', '.join(costs)}.")
 
 
 def _language(steps: _Steps) -> Finding | None:

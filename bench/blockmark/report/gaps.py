@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from blockmark.report.setting import setting_name
@@ -10,20 +11,24 @@ from blockmark.runs.model import Cell, MetricValue, Run
 # Counters come from elsewhere than the clock and the heap; a run without any says so.
 _COUNTER_SOURCES = ("pmu", "callgrind")
 _MOST_NAMES = 4
+_NUMBER = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?", re.ASCII)
 
 
 def unmeasured_metrics(run: Run, quantiles: Iterable[str] = ("p99",)) -> list[str]:
     """A line for each reason why a metric of a measured cell has no value.
 
-    Of a distribution those quantiles are looked at that are named, and the lines
-    name whom they concern.
+    The line names whom it concerns. Of a distribution those quantiles are looked at
+    that are named. Reasons that differ only in their numbers are one.
     """
     asked = tuple(quantiles)
-    found: dict[tuple[str, str], dict[str, None]] = {}
+    impls: dict[tuple[str, str], dict[str, None]] = {}
+    reasons: dict[tuple[str, str], list[str]] = {}
     for cell in run.cells:
         for name, reason in _reasons(cell, asked):
-            found.setdefault((name, reason), {})[cell.impl] = None
-    return [f"{name} of {_names(list(impls))}: {reason}" for (name, reason), impls in found.items()]
+            key = name, _NUMBER.sub("#", reason)
+            impls.setdefault(key, {})[cell.impl] = None
+            reasons.setdefault(key, []).append(reason)
+    return [f"{key[0]} of {_names(list(impls[key]))}: {_merged(reasons[key])}" for key in impls]
 
 
 def unmeasured_cells(run: Run) -> list[str]:
@@ -64,6 +69,18 @@ def _reasons(cell: Cell, quantiles: tuple[str, ...]) -> Iterable[tuple[str, str]
                 part: MetricValue = value.quantile(label)
                 if part.unavailable is not None:
                     yield f"{name}.{label}", part.unavailable
+
+
+def _merged(reasons: list[str]) -> str:
+    """Reasons of the same words as one, with a range where their numbers differ."""
+    words = _NUMBER.split(reasons[0])
+    text = words[0]
+    columns = zip(*(_NUMBER.findall(reason) for reason in reasons), strict=True)
+    for numbers, word in zip(columns, words[1:], strict=True):
+        ends = sorted(numbers, key=lambda number: float(number.replace(",", "")))
+        text += ends[0] if ends[0] == ends[-1] else f"{ends[0]} to {ends[-1]}"
+        text += word
+    return text
 
 
 def _names(impls: list[str]) -> str:

@@ -21,7 +21,7 @@ Role = Literal["plain", "head", "group", "name", "control", "message"]
 Line = tuple[tuple[str, Role], ...]
 
 MISSING = "n/a"
-_LEAST_NAME = 14
+_LEAST_NAME = 18
 _LEAST_MESSAGE = 24
 _INDENT = "  "
 # Gap in front of a column, and whether numbers stand at the decimal point; best first.
@@ -270,7 +270,7 @@ def _list(grid: _Grid, width: int) -> list[Line]:
             if row.message:
                 lines += [((text, "message"),) for text in wrap(row.message, width, "    ")]
             for head, entry in zip(grid.heads, row.entries, strict=False):
-                title = wrap("".join(head), max(1, width - cell_width(entry.text) - 5), "    ")
+                title = wrap("".join(head), width - cell_width(entry.text) - 1, "    ")
                 lines += [((text, "plain"),) for text in title[:-1]]
                 lines.append(((f"{title[-1]} {entry.text}", "plain"),))
     return lines

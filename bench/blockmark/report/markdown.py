@@ -25,6 +25,7 @@ from blockmark.report.setting import (
     step_words,
     verification,
 )
+from blockmark.report.sheet import Sheet
 from blockmark.report.step_table import STEP_METRICS, step_table
 from blockmark.report.table import Column, Entry, Row, Table
 from blockmark.runs.histogram import PERMILLE
@@ -64,6 +65,15 @@ def render_main_table(run: Run) -> str:
         parts.append(render_table(step_table(run, setting)))
     parts.append(cell(f"{machine_line(run)}; {effort(run)}."))
     return "\n\n".join(part for part in parts if part)
+
+
+def render_sheet(sheet: Sheet) -> str:
+    """A comparison as a document."""
+    parts = [f"# {cell(sheet.title)}", *(cell(sentence) for sentence in sheet.lead)]
+    for section in sheet.sections:
+        parts += [f"## {cell(section.heading)}", render_table(section.table)]
+    parts += [cell(sentence) for sentence in sheet.closing]
+    return "\n\n".join(parts) + "\n"
 
 
 def render_table(table: Table) -> str:
@@ -107,7 +117,7 @@ def _reasons(rows: Iterable[Row]) -> list[str]:
 
 def _title(run: Run) -> str:
     titles = [info.title or info.name for info in run.scenarios]
-    return "blockmark: " + (", ".join(titles) or "nothing was run")
+    return "; ".join(titles) or "Nothing was run"
 
 
 def _prose(info: ScenarioInfo) -> list[str]:

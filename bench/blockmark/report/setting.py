@@ -98,7 +98,7 @@ def build_words(run: Run) -> str:
     compiler, flags = word(run.build, "compiler"), word(run.build, "flags")
     if run.build.get("native") is False or compiler is None:
         return "no C++ core"
-    levels = [flag for flag in (flags or "").split() if flag.startswith("-O")]
+    levels = dict.fromkeys(flag for flag in (flags or "").split() if flag.startswith("-O"))
     return " ".join([compiler, *levels])
 
 

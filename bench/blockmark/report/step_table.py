@@ -122,10 +122,10 @@ def _only_messages(groups: tuple[Group, ...]) -> tuple[Group, ...]:
 def _notes(run: Run, cells: tuple[Cell, ...], table: Table) -> tuple[str, ...]:
     notes = []
     steps = [metric for cell in cells if (metric := cell.metric("step_ns")) is not None]
-    if any(step.approximate and step.low is not None for step in steps):
-        fewest = min(step.rounds for step in steps if step.approximate)
+    approximate = [step.rounds for step in steps if step.approximate and step.low is not None]
+    if approximate:
         notes.append(
-            f"95 %: bootstrap interval over rounds, approximate with {fewest} of them "
+            f"95 %: bootstrap interval over rounds, approximate with {min(approximate)} of them "
             f"(below {ROUNDS_FOR_INTERVAL})."
         )
     elif steps and all(step.low is None for step in steps):

@@ -89,8 +89,8 @@ _ROWS = (
         "cost",
         "lower",
         "block time / blocks allocated and freed, at 50 % occupancy; "
-        "many sequences are allocated in a row, then all are freed",
-        "Allocating and freeing one block when both come in bursts",
+        "whole rows are allocated, then freed in random order",
+        "Allocating and freeing one block when sequences come and go as a whole",
         "clock",
     ),
     Metric(
@@ -100,8 +100,8 @@ _ROWS = (
         "cost",
         "lower",
         "block time / blocks allocated and freed, at 50 % occupancy; "
-        "a sequence is freed for each one that is allocated",
-        "Allocating and freeing one block in the mixed order of a running engine",
+        "sequences grow a block at a time in random turns, then are freed",
+        "Allocating and freeing one block when tables grow in the mixed order of decode",
         "clock",
     ),
     Metric(
@@ -312,8 +312,8 @@ _ROWS = (
         "condition",
         "proof",
         None,
-        "free blocks / runs of consecutive ids among them in the order they would be taken",
-        "Proof of the `pool` condition: how scattered the free ids are; 1 is fully scattered",
+        "blocks in the tables after set-up / runs of consecutive ids among them",
+        "Proof of the `pool` condition: how scattered the ids handed out are; 1 is fully so",
         "count",
     ),
     Metric(

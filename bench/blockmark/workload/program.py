@@ -49,6 +49,24 @@ class Op(IntEnum):
     GIVE = 12  # a = handle
 
 
+# The method that serves each operation code.
+METHODS = {
+    Op.CAN_ALLOCATE: "can_allocate",
+    Op.ALLOCATE: "allocate",
+    Op.APPEND: "append_slot",
+    Op.EXTEND: "extend",
+    Op.TRUNCATE: "truncate",
+    Op.DROP_FRONT: "drop_front",
+    Op.FORK: "fork",
+    Op.FREE: "free",
+    Op.LOOKUP: "lookup",
+    Op.LOOKUP_CHAIN: "lookup",
+    Op.PACK: "write_block_tables",
+    Op.TAKE: "take",
+    Op.GIVE: "give",
+}
+
+
 class ProgramError(ValueError):
     """A program file that cannot be used; one line, naming the file."""
 

@@ -17,8 +17,8 @@ _CAPTIONS = {
     "latency": (
         "Step latency",
         "Which share of the steps takes longer than the time on the axis, all rounds together; "
-        "a curve further left is faster, one that falls steeply is steadier. The mark at the end "
-        "is the slowest step seen.",
+        "a curve further left is faster, one that falls steeply is steadier. Marks stand at the "
+        "median and at the slowest step seen.",
     ),
     "share": (
         "Share of one core",

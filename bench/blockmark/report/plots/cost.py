@@ -202,7 +202,7 @@ def _plain_ticks(axes: Axes) -> None:
     """1, 10, 100 in place of powers of ten; no names at the marks between."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-    axes.xaxis.set_major_locator(LogLocator(numticks=6))
+    axes.xaxis.set_major_locator(LogLocator(numticks=4))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: significant(x, 1)))
     axes.xaxis.set_minor_formatter(NullFormatter())
     axes.tick_params(axis="x", length=3)

@@ -13,6 +13,7 @@ from blockmark.runs.model import Cell, HistogramData, Run, Setting
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.lines import Line2D
 
 METRIC = "step_latency_ns"
 _GUIDES = (("p50", 0.5), ("p99", 0.01), ("p99.9", 0.001))
@@ -38,7 +39,7 @@ def draw_latencies(run: Run, setting: Setting, title: str) -> bytes | None:
     if not panels:
         return None
     rows = max(len(curves) for _, curves in panels)
-    width, height = _PANEL * len(panels) + 0.3, 4.1 + _LEGEND_LINE * rows
+    width, height = _PANEL * len(panels) + 0.3, 4.25 + _LEGEND_LINE * rows
     figure = new_figure(width, height, title)
     styles = looks(run.implementations)
     fewest = min(1 / samples for _, curves in panels for *_, samples in curves)
@@ -52,6 +53,7 @@ def draw_latencies(run: Run, setting: Setting, title: str) -> bytes | None:
         if number == 0:
             axes.set_ylabel("share of steps that take longer")
         legend = axes.legend(
+            handles=[_handle(cell, styles[cell.impl]) for cell, *_ in curves],
             loc="upper left",
             bbox_to_anchor=(-0.02, -0.17),
             ncols=1,
@@ -100,33 +102,52 @@ def _curves(axes: Axes, curves: Sequence[_Curve], styles: Mapping[str, Look]) ->
     for cell, ends, shares, samples in curves:
         look = styles[cell.impl]
         # The curve starts at 1 where the fastest step is, and ends on the slowest one,
-        # which stands for itself: one step in all.
+        # which stands for itself: one step of all.
         x = [max(end, 1) * scale.factor for end in (ends[0], *ends)]
         y = [1.0, *shares[:-1], 1 / samples]
+        median = next(index for index, share in enumerate(y) if share <= 0.5)
         axes.plot(
             x,
             y,
+            # Between two steps that were seen nothing is known, so the curve stays level.
+            drawstyle="steps-post",
             color=look.color,
             linestyle=look.line,
             linewidth=1.7 if look.filled else 1.1,
-            label=short_name(cell.impl),
             zorder=3 if look.filled else 2,
         )
         axes.plot(
-            x[-1:],
-            y[-1:],
-            look.marker,
+            [x[median], x[-1]],
+            [0.5, y[-1]],
             color=look.color,
+            linestyle="none",
+            marker=look.marker,
             markersize=5,
-            clip_on=False,
-            zorder=4,
             markerfacecolor=look.color if look.filled else "white",
+            zorder=4,
         )
     axes.set_xscale("log")
     axes.set_yscale("log")
     axes.set_xlabel(f"step latency, {scale.label}")
     axes.grid(True, which="major")
     _readable_ticks(axes)
+
+
+def _handle(cell: Cell, look: Look) -> Line2D:
+    """A curve's line and mark for the legend."""
+    from matplotlib.lines import Line2D
+
+    return Line2D(
+        [],
+        [],
+        color=look.color,
+        linestyle=look.line,
+        linewidth=1.7 if look.filled else 1.1,
+        marker=look.marker,
+        markersize=5,
+        markerfacecolor=look.color if look.filled else "white",
+        label=short_name(cell.impl),
+    )
 
 
 def _guides(axes: Axes, fewest: float) -> None:
@@ -151,8 +172,8 @@ def _readable_ticks(axes: Axes) -> None:
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     low, high = axes.get_xlim()
-    near = high / low < 50
-    axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if near else (1.0,), numticks=12))
+    subs = (1.0, 2.0, 5.0) if high / low < 50 else (1.0, 3.0) if high / low < 2000 else (1.0,)
+    axes.xaxis.set_major_locator(LogLocator(subs=subs, numticks=12))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: significant(x, 1)))
     axes.xaxis.set_minor_formatter(NullFormatter())
     axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{significant(y * 100, 1)} %"))

@@ -35,9 +35,9 @@ def draw_shares(run: Run, setting: Setting, title: str) -> bytes | None:
         cell.impl: f"{percent(step * rate / 1e9)}  {short_name(cell.impl)}" for step, cell in steps
     }
     # The legend on the right takes what its longest line needs.
-    width, height = 6.75 + 0.078 * max(map(len, labels.values())), 5.2
+    width, height = 6.75 + 0.066 * max(map(len, labels.values())), 5.2
     figure = new_figure(width, height, title)
-    axes = figure.add_axes((0.8 / width, 0.6 / height, 4.9 / width, 3.85 / height))
+    axes = figure.add_axes((0.95 / width, 0.6 / height, 4.85 / width, 3.85 / height))
     for step, cell in steps:
         look = styles[cell.impl]
         share = step * rate / 1e9

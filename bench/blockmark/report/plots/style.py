@@ -17,6 +17,7 @@ import io
 import os
 import tempfile
 import warnings
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -51,7 +52,10 @@ _NAMED = {"hash-map": "hash+list", "flat-stack": "flat+stack"}
 _OTHERS = ("#56B4E9", "#CC79A7", "#8C6D00", "#000000", "#7F3C8D", "#4B8B9B")
 _CONTROLS = {"null": FLOOR, "raw-array": "#404040"}
 
-_LONGEST_NAME = 34
+_LONGEST_NAME = 38
+
+
+_Dash = str | tuple[int, tuple[float, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,16 +64,18 @@ class Look:
 
     color: str
     marker: str
-    line: str | tuple[int, tuple[float, ...]]
+    line: _Dash
     filled: bool
 
 
-_TIERS: dict[str, tuple[str, str | tuple[int, tuple[float, ...]], str]] = {
-    "cpp": ("o", "-", "C++"),
-    "py": ("s", (0, (5, 1.6)), "Python"),
-    "numpy": ("^", (0, (6, 1.5, 1, 1.5)), "numpy"),
+# Marker, line styles and word of each tier. The further line styles are for more
+# implementations of the same scheme and tier, such as one called in another way.
+_TIERS: dict[str, tuple[str, tuple[_Dash, ...], str]] = {
+    "cpp": ("o", ("-", (0, (9, 1.5)), (0, (9, 1.5, 1.5, 1.5))), "C++"),
+    "py": ("s", ((0, (5, 1.6)), (0, (3, 1.2)), (0, (2, 2.5))), "Python"),
+    "numpy": ("^", ((0, (6, 1.5, 1, 1.5)), (0, (3, 1, 1, 1))), "numpy"),
 }
-_OTHER_TIER = ("D", (0, (1.2, 1.2)), "other")
+_OTHER_TIER: tuple[str, tuple[_Dash, ...], str] = ("D", ((0, (1.2, 1.2)), (0, (1, 3))), "other")
 
 
 def looks(infos: Iterable[ImplementationInfo]) -> dict[str, Look]:
@@ -90,8 +96,11 @@ def looks(infos: Iterable[ImplementationInfo]) -> dict[str, Look]:
             taken.add(color)
         colors[scheme] = color
     result = {}
+    seen: Counter[tuple[str, str]] = Counter()
     for info in found:
-        marker, line, _ = _TIERS.get(info.tier, _OTHER_TIER)
+        marker, lines, _ = _TIERS.get(info.tier, _OTHER_TIER)
+        line = lines[min(seen[info.scheme, info.tier], len(lines) - 1)]
+        seen[info.scheme, info.tier] += 1
         result[info.name] = Look(colors[info.scheme], marker, line, info.kind != "control")
     return result
 

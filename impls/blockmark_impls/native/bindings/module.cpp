@@ -16,19 +16,22 @@ namespace blockmark {
 
 namespace {
 
+nb::object python_class(ErrorKind kind) {
+  switch (kind) {
+    case ErrorKind::out_of_blocks: return contract_class("OutOfBlocks");
+    case ErrorKind::sequence_too_long: return contract_class("SequenceTooLong");
+    case ErrorKind::unknown_sequence: return contract_class("UnknownSequence");
+    case ErrorKind::sequence_exists: return contract_class("SequenceExists");
+    case ErrorKind::value: break;
+  }
+  return nb::borrow(PyExc_ValueError);
+}
+
 void translate(const std::exception_ptr& exception, void*) {
   try {
     std::rethrow_exception(exception);
   } catch (const Error& error) {
-    nb::handle type;
-    switch (error.kind()) {
-      case ErrorKind::out_of_blocks: type = contract_class("OutOfBlocks"); break;
-      case ErrorKind::sequence_too_long: type = contract_class("SequenceTooLong"); break;
-      case ErrorKind::unknown_sequence: type = contract_class("UnknownSequence"); break;
-      case ErrorKind::sequence_exists: type = contract_class("SequenceExists"); break;
-      case ErrorKind::value: type = PyExc_ValueError; break;
-    }
-    PyErr_SetString(type.ptr(), error.what());
+    PyErr_SetString(python_class(error.kind()).ptr(), error.what());
   }
 }
 

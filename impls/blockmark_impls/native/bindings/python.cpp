@@ -6,11 +6,11 @@
 
 namespace blockmark {
 
-nb::handle contract_class(const char* name) {
-  // Kept on purpose for as long as the process runs: a handful of Python classes.
+nb::object contract_class(const char* name) {
+  // Kept on purpose for as long as the process runs.
   static PyObject* const contract =
       nb::module_::import_("blockmark_impls.contract").release().ptr();
-  return nb::handle(contract).attr(name).operator nb::object().release();
+  return nb::handle(contract).attr(name);
 }
 
 std::int64_t size_argument(nb::handle value, const char* name) {

@@ -13,8 +13,8 @@ namespace blockmark {
 
 namespace nb = nanobind;
 
-// A class of blockmark_impls.contract, looked up once and kept for the process.
-nb::handle contract_class(const char* name);
+// A class of blockmark_impls.contract.
+nb::object contract_class(const char* name);
 
 // A size given by a user: numbers beyond int64 are a ValueError like other absurd ones,
 // not the TypeError of a failed conversion.

@@ -39,8 +39,18 @@ class FlatTable {
   std::int64_t bytes() const { return slab_.bytes(); }
   std::int64_t row_pad() const { return row_pad_; }
 
-  // One cache line where rows would otherwise be an even number of lines apart, else
-  // nothing.
+  // One cache line where rows would otherwise lie an even number of lines apart, else
+  // nothing. An even distance reaches only some of the sets of an L1 cache (rows of 512
+  // bytes begin in 8 of 64), so the beginnings of many rows push each other out.
+  // Measured on a Zen 5 (48 KiB, 12 ways), 256 rows of 256 uint16 ids, a chain of lookups
+  // over the first blocks of each row, ns a lookup by padding in bytes:
+  //            0     16     32     64     80    128    256
+  //    16     3.7    2.1    2.0    2.0    2.1    2.1    2.9
+  //    32     3.7    2.1    2.1    2.0    2.2    2.2    2.9
+  //    64     3.7    2.5    2.5    2.3    2.6    2.3    3.1
+  //   256     3.8    3.8    4.1    4.1    4.1    4.1    4.3
+  // Independent lookups do not change, appends in random order get 2 % faster; full rows
+  // pay for the larger slab with up to 6 %. Rows of 128, 512 and 2,048 ids behave alike.
   static constexpr std::int64_t chosen_pad(std::int64_t max_blocks) {
     constexpr std::int64_t line = cache_line / sizeof(Id);
     return max_blocks % (2 * line) == 0 ? line : 0;

@@ -1,0 +1,236 @@
+"""The native core. The classes of managers and pools are found by manager_class and
+pool_class; here they stand as protocols, as one compiled class is like another.
+
+Arrays are C-contiguous buffers of the stated item type; they are never converted, so
+another type is a TypeError.
+"""
+
+from collections.abc import Sequence
+from typing import ClassVar, Protocol, TypedDict
+
+import numpy as np
+from numpy.typing import NDArray
+from typing_extensions import Buffer
+
+from blockmark_impls.contract import Copy, Profile, ReuseOrder
+
+REPLAY_VERSION: int
+"""Changes when numbers of an older replay can't be compared with a newer one's."""
+
+allocation_counter_ok: bool
+"""Whether this module's operator new is the counting one; if not, show no counts."""
+
+class BuildInfo(TypedDict):
+    compiler: str
+    flags: str
+    cxx_standard: int
+    build_type: str
+
+def build_info() -> BuildInfo: ...
+
+class Program:
+    """A program's columns, kept alive and not copied; see blockmark.workload.program.
+
+    Raises ValueError for a column of the wrong type or shape, offsets that fall or do
+    not cover everything, unknown codes or phases, set-up steps with a phase, and
+    negative sequences, handles, logical blocks or counts to take.
+    """
+
+    def __init__(
+        self,
+        codes: Buffer,
+        run_start: Buffer,
+        a: Buffer,
+        b: Buffer,
+        c: Buffer,
+        step_runs: Buffer,
+        phases: Buffer,
+        setup_steps: int,
+    ) -> None: ...
+    @property
+    def num_steps(self) -> int:
+        """Steps in all, set-up included."""
+    @property
+    def setup_steps(self) -> int: ...
+    @property
+    def num_operations(self) -> int: ...
+
+class Histogram:
+    """Log-linear: exact below 128, then 128 bins to each doubling; exact maximum."""
+
+    def __init__(self) -> None: ...
+    def record(self, ns: int) -> None: ...
+    def counts(self) -> list[tuple[int, int]]:
+        """(index, samples) of every bin that has any, in ascending order."""
+    @property
+    def max_value(self) -> int: ...
+    @property
+    def samples(self) -> int: ...
+
+class Evictor:
+    """A buffer of `bytes` (rounded up to whole lines) that run() streams through."""
+
+    def __init__(self, bytes: int) -> None: ...
+    @property
+    def bytes(self) -> int: ...
+    def run(self) -> None: ...
+
+class Replayable(Protocol):
+    """What programs can be replayed on.
+
+    Steps of the body count from 0 and go around its end. Raises ValueError for an
+    operation that the target does not serve; an error of the contract names the
+    operation's index in the program.
+    """
+
+    def replay_setup(self, program: Program) -> None:
+        """Replay the set-up steps."""
+    def replay(self, program: Program, first_step: int, num_steps: int) -> tuple[int, int]:
+        """Nanoseconds of phases 1 and 2. The clock is read where the phase changes."""
+    def replay_each(
+        self,
+        program: Program,
+        first_step: int,
+        num_steps: int,
+        histogram1: Histogram,
+        histogram2: Histogram,
+    ) -> None:
+        """Every timed step alone, into the histogram of its phase."""
+    def replay_cold(
+        self, program: Program, first_step: int, num_steps: int, evictor: Evictor
+    ) -> list[int]:
+        """Nanoseconds of each timed step, caches evicted before each, off the clock."""
+    def count_allocations(
+        self, program: Program, first_step: int, num_steps: int
+    ) -> tuple[int, int]:
+        """Heap allocations inside the steps of phases 1 and 2."""
+
+class Manager(Replayable, Protocol):
+    """A compiled manager: the operations of contract.BlockManager and BatchOperations."""
+
+    reuse_order: ClassVar[ReuseOrder]
+    profile: ClassVar[Profile]
+
+    @property
+    def usable_blocks(self) -> int: ...
+    @property
+    def num_free_blocks(self) -> int: ...
+    def can_allocate(self, num_blocks: int) -> bool: ...
+    def allocate(self, seq: int, num_tokens: int) -> None: ...
+    def append_slot(self, seq: int) -> Copy | None: ...
+    def extend(self, seq: int, num_tokens: int) -> list[Copy]: ...
+    def truncate(self, seq: int, num_tokens: int) -> None: ...
+    def drop_front(self, seq: int, num_blocks: int) -> None: ...
+    def fork(self, parent: int, child: int, num_blocks: int | None = None) -> None: ...
+    def free(self, seq: int) -> None: ...
+    def lookup(self, seq: int, logical: int) -> int: ...
+    def ref_count(self, block: int) -> int:
+        """Raises ValueError for a block that the pool does not have."""
+    def num_tokens(self, seq: int) -> int: ...
+    def block_table(self, seq: int) -> list[int]: ...
+    def write_block_tables(
+        self, seqs: NDArray[np.int32], out: NDArray[np.int32], lengths: NDArray[np.int32]
+    ) -> None:
+        """Rows before the one that fails are written."""
+    def append_slots(self, seqs: NDArray[np.int32]) -> list[Copy]: ...
+    def lookup_slots(
+        self, seqs: NDArray[np.int32], logicals: NDArray[np.int32], out: NDArray[np.int32]
+    ) -> None: ...
+    def table_bytes(self) -> int: ...
+    def pool_bytes(self) -> int: ...
+
+class ManagerClass(Protocol):
+    """Raises ValueError for sizes that are not positive, are absurdly large, or name more
+    blocks than the ids can number; MemoryError. `row_pad` counts ids between two rows of
+    a flat table (which has a property of that name); None lets the table choose.
+    """
+
+    reuse_order: ClassVar[ReuseOrder]
+    profile: ClassVar[Profile]
+
+    def __call__(
+        self,
+        total_blocks: int,
+        block_size: int,
+        max_seqs: int,
+        max_blocks_per_seq: int,
+        *,
+        row_pad: int | None = None,
+    ) -> Manager: ...
+
+class Pool(Replayable, Protocol):
+    """A free pool alone; serves programs of TAKE and GIVE."""
+
+    reuse_order: ClassVar[ReuseOrder]
+
+    @property
+    def num_free(self) -> int: ...
+    def take(self, k: int) -> list[int]: ...
+    def give(self, ids: Sequence[int]) -> None:
+        """Raises ValueError for unknown ids, and for more than were taken."""
+    def pool_bytes(self) -> int: ...
+
+class RemovingPool(Pool, Protocol):
+    """The pool "lru"."""
+
+    def remove(self, id: int) -> None:
+        """Take one block out of the middle, in O(1). Raises ValueError if it is not free."""
+
+class PoolClass(Protocol):
+    reuse_order: ClassVar[ReuseOrder]
+
+    def __call__(self, total_blocks: int) -> Pool: ...
+
+class RawArrayControl(Replayable, Protocol):
+    """Floors on plain memory; native/controls/raw_array.hpp says what each one is."""
+
+    @property
+    def num_free_blocks(self) -> int: ...
+    @property
+    def row_pad(self) -> int: ...
+    def table_bytes(self) -> int: ...
+    def pool_bytes(self) -> int: ...
+
+null_manager_class: ManagerClass
+"""Answers everything with nothing, never fails; serves every operation code."""
+
+def manager_class(table: str, pool: str, refs: str = "array", id_bits: int = 32) -> ManagerClass:
+    """Tables hash, open-hash, vector (these store int32 whatever `id_bits` says) and flat;
+    pools list, stack and lru; ref counts array, and hash with hash + list. Raises
+    ValueError for what was not compiled.
+    """
+
+def combinations() -> list[tuple[str, str, str, int]]:
+    """(table, pool, refs, id_bits) of every manager that was compiled."""
+
+def pool_class(pool: str, id_bits: int = 32) -> PoolClass:
+    """Pools list, stack and lru; lru links int32 whatever `id_bits` says."""
+
+def RawArray(  # noqa: N802 - stands for a class whose id width is chosen here
+    total_blocks: int,
+    block_size: int,
+    max_seqs: int,
+    max_blocks_per_seq: int,
+    id_bits: int,
+    *,
+    row_pad: int | None = None,
+) -> RawArrayControl: ...
+def probe_latency_ns(bytes: int, evictor: Evictor | None = None) -> float:
+    """Nanoseconds of one dependent load from a buffer of `bytes` (256 or more), touched
+    before `evictor` ran. Every line is loaded once, in random order.
+    """
+
+def age_heap(seed: int, megabytes: int) -> int:
+    """Fill the C heap with the holes of a long life. Returns how many blocks stay."""
+
+def heap_allocations() -> int:
+    """Calls of operator new made by this thread inside this module; never falls."""
+
+def python_allocations_start() -> None:
+    """Count the interpreter's requests to the object and mem domains from here on.
+
+    Raises ValueError if they are being counted already.
+    """
+
+def python_allocations_stop() -> int:
+    """Stop, and return the requests since the start. Raises ValueError if not started."""

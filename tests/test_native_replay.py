@@ -1,0 +1,433 @@
+"""Programs, their replay in the native loop, and what is counted and recorded in it."""
+
+from __future__ import annotations
+
+import gc
+import mmap
+import random
+import subprocess
+import sys
+from array import array
+from itertools import repeat
+from typing import Any
+
+import numpy as np
+import pytest
+
+from blockmark_impls.contract import BlockManagerError, Copy, OutOfBlocks, UnknownSequence
+
+native = pytest.importorskip("blockmark_impls._native", reason="no C++ core was built")
+
+(CAN_ALLOCATE, ALLOCATE, APPEND, EXTEND, TRUNCATE, DROP_FRONT, FORK, FREE) = range(8)
+LOOKUP, LOOKUP_CHAIN, PACK, TAKE, GIVE = range(8, 13)
+COMBINATIONS = native.combinations()
+
+Run = tuple[int, list[tuple[int, ...]]]
+Steps = list[tuple[int, list[Run]]]
+Id = tuple[str, str, str, int]
+
+
+def names(combination: Id) -> str:
+    return "-".join(map(str, combination))
+
+
+def columns(steps: Steps) -> dict[str, Any]:
+    """Steps as (phase, runs) and runs as (code, operands) into a program's columns."""
+    made: dict[str, Any] = {
+        "codes": array("B"),
+        "run_start": array("q", [0]),
+        "a": array("i"),
+        "b": array("i"),
+        "c": array("i"),
+        "step_runs": array("q", [0]),
+        "phases": array("B"),
+    }
+    for phase, runs in steps:
+        for code, operations in runs:
+            made["codes"].append(code)
+            for operation in operations:
+                operands = (*operation, 0, 0)
+                for name, operand in zip("abc", operands, strict=False):
+                    made[name].append(operand)
+            made["run_start"].append(len(made["a"]))
+        made["step_runs"].append(len(made["codes"]))
+        made["phases"].append(phase)
+    return made
+
+
+def program(steps: Steps, setup_steps: int = 0) -> Any:
+    return native.Program(**columns(steps), setup_steps=setup_steps)
+
+
+def flat(*sizes: int) -> Any:
+    return native.manager_class("flat", "stack", "array", 16)(*sizes)
+
+
+def one_by_one(manager: Any, steps: Steps) -> list[Copy]:
+    """The same program through the contract's operations; the copies that they asked for."""
+    copies: list[Copy] = []
+    for _, runs in steps:
+        for code, operations in runs:
+            for a, b, c in ((*operation, 0, 0)[:3] for operation in operations):
+                match code:
+                    case 0:
+                        manager.can_allocate(a)
+                    case 1:
+                        manager.allocate(a, b)
+                    case 2:
+                        copies += filter(None, [manager.append_slot(a)])
+                    case 3:
+                        copies += manager.extend(a, b)
+                    case 4:
+                        manager.truncate(a, b)
+                    case 5:
+                        manager.drop_front(a, b)
+                    case 6:
+                        manager.fork(a, b, c or None)
+                    case 7:
+                        manager.free(a)
+                    case 8 | 9:
+                        manager.lookup(a, b)
+    return copies
+
+
+def random_steps(
+    rng: random.Random, shadow: Any, max_seqs: int, widest: int
+) -> tuple[Steps, list[Copy]]:
+    """Steps that `shadow` accepts, and their copies; it is left in their final state."""
+    steps: Steps = []
+    copies: list[Copy] = []
+    tokens: dict[int, int] = {}
+    for _ in range(60):
+        runs: list[Run] = []
+        for _ in range(6):
+            seq, child = rng.randrange(max_seqs), rng.randrange(max_seqs)
+            length = tokens.get(seq, 0)
+            code, operands = rng.choice(
+                [
+                    (CAN_ALLOCATE, (rng.randint(0, 9),)),
+                    (ALLOCATE, (seq, rng.randint(1, widest * 2))),
+                    (APPEND, (seq,)),
+                    (APPEND, (seq,)),
+                    (EXTEND, (seq, rng.randint(0, 5))),
+                    (TRUNCATE, (seq, rng.randint(1, max(1, length)))),
+                    (DROP_FRONT, (seq, rng.randint(0, 2))),
+                    (FORK, (seq, child, rng.choice([0, 0, 1, 2]))),
+                    (FORK, (seq, child)),
+                    (FREE, (seq,)),
+                    (LOOKUP, (seq, rng.randint(0, widest))),
+                    (LOOKUP_CHAIN, (seq, rng.randint(0, widest))),
+                ]
+            )
+            run = (code, [operands])
+            try:
+                copies += one_by_one(shadow, [(0, [run])])
+            except (BlockManagerError, ValueError):
+                continue
+            runs.append(run)
+            for changed in (seq, child):
+                try:
+                    tokens[changed] = shadow.num_tokens(changed)
+                except UnknownSequence:
+                    tokens.pop(changed, None)
+        runs.append((PACK, [(live,) for live in sorted(tokens)]))
+        steps.append((rng.choice([0, 1, 2]), runs))
+    return steps, copies
+
+
+def state(manager: Any, max_seqs: int, total: int) -> list[Any]:
+    found: list[Any] = [manager.num_free_blocks, [manager.ref_count(b) for b in range(total)]]
+    for seq in range(max_seqs):
+        try:
+            found.append((manager.num_tokens(seq), manager.block_table(seq)))
+        except UnknownSequence:
+            found.append(None)
+    return found
+
+
+@pytest.mark.parametrize("combination", COMBINATIONS, ids=names)
+def test_a_replay_leaves_what_the_operations_leave(combination: Id) -> None:
+    cls = native.manager_class(*combination)
+    copied: list[Copy] = []
+    for seed in range(4):
+        rng = random.Random(seed)
+        shadow = cls(20, 2, 5, 6)
+        steps, copies = random_steps(rng, shadow, 5, 6)
+        copied += copies
+        replayed, as_setup = cls(20, 2, 5, 6), cls(20, 2, 5, 6)
+        replayed.replay(program(steps), 0, len(steps))
+        as_setup.replay_setup(program([(0, runs) for _, runs in steps], len(steps)))
+        # Ids agree block by block, so every copy of a replay went to the same block.
+        expected = state(shadow, 5, 20)
+        assert state(replayed, 5, 20) == expected
+        assert state(as_setup, 5, 20) == expected
+    assert len(copied) > 10
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "message"),
+    [
+        ("codes", array("B", [13, 8]), "run 0 has the unknown code 13"),
+        ("codes", array("b", [1, 8]), "codes must be a one-dimensional buffer of uint8"),
+        ("run_start", array("q", [0, 2, 1]), "run_start falls at index 2"),
+        ("run_start", array("q", [1, 1, 2]), "run_start must begin with 0"),
+        ("run_start", array("q", [0, 1, 9]), "run_start ends at 9, not at 2"),
+        ("run_start", array("q", [0, 2]), "run_start has 2 items, not 3"),
+        ("run_start", array("i", [0, 1, 2]), "buffer of int64"),
+        ("a", array("i", [0]), "run_start ends at 2|b has 2 items"),
+        ("a", array("i", [0, -1]), r"operation 1 \(LOOKUP\): a is negative"),
+        ("a", array("f", [0, 0]), "a must be a one-dimensional buffer of int32"),
+        ("b", array("i", [1, -1]), "the logical block is negative"),
+        ("b", np.zeros((2, 1), dtype=np.int32), "one-dimensional"),
+        ("c", array("i", [0]), "c has 1 items, not 2"),
+        ("step_runs", array("q", [0, 3, 2]), "step_runs falls"),
+        ("step_runs", array("q", [0, 1]), "step_runs has 2 items, not 3"),
+        ("phases", array("B", [0, 3]), "step 1 has phase 3"),
+        ("phases", array("B", [1, 1]), "step 0 is set-up and has a clock"),
+        ("setup_steps", 3, "setup_steps is 3, of 2 steps"),
+        ("setup_steps", -1, "setup_steps is -1"),
+        ("setup_steps", 10**30, "absurdly large"),
+    ],
+)
+def test_a_damaged_program_is_refused(column: str, value: Any, message: str) -> None:
+    made = {**columns([(0, [(ALLOCATE, [(0, 5)])]), (1, [(LOOKUP, [(0, 0)])])]), "setup_steps": 1}
+    assert native.Program(**made).num_operations == 2
+    with pytest.raises(ValueError, match=message):
+        native.Program(**{**made, column: value})
+
+
+def test_a_program_keeps_mapped_columns_alive() -> None:
+    steps = [(0, [(ALLOCATE, [(0, 12)])]), (1, [(LOOKUP, [(0, i) for i in range(6)])])]
+    made = columns(steps)
+    with mmap.mmap(-1, 4096) as mapped:
+        mapped[: len(made["a"]) * 4] = made["a"].tobytes()
+        view = memoryview(mapped)[: len(made["a"]) * 4].cast("i")
+        mapped_program = native.Program(**{**made, "a": view}, setup_steps=1)
+        del view
+        gc.collect()
+        with pytest.raises(BufferError):
+            mapped.close()
+        manager = flat(8, 2, 1, 8)
+        manager.replay_setup(mapped_program)
+        manager.replay(mapped_program, 0, 3)
+        assert (mapped_program.num_steps, mapped_program.setup_steps) == (2, 1)
+        del mapped_program
+
+
+def test_only_the_timed_phases_are_timed() -> None:
+    long_run = (LOOKUP, [(0, 0)] * 20_000)
+    steps = [(0, [(ALLOCATE, [(0, 1)])]), (0, [long_run]), (1, [long_run]), (1, [long_run])]
+    steps.append((2, [(LOOKUP, [(0, 0)])]))
+    made, manager = program(steps, 1), flat(4, 1, 1, 1)
+    manager.replay_setup(made)
+    assert manager.replay(made, 0, 1) == (0, 0)
+    assert manager.replay(made, 0, 0) == (0, 0)
+    one, two = manager.replay(made, 0, 4)
+    assert one > two > 0
+    # Body steps count around the end: step 5 is step 1, step 3 is the one of phase 2.
+    assert manager.replay(made, 5, 1)[0] > 0
+    assert manager.replay(made, 7, 1)[0] == 0
+    phase1, phase2 = native.Histogram(), native.Histogram()
+    manager.replay_each(made, 2, 8, phase1, phase2)
+    assert (phase1.samples, phase2.samples) == (4, 2)
+    assert len(manager.replay_cold(made, 0, 8, native.Evictor(1 << 16))) == 6
+    with pytest.raises(ValueError, match="negative"):
+        manager.replay(made, -1, 1)
+    with pytest.raises(ValueError, match="no steps after its set-up"):
+        manager.replay(program(steps[:1], 1), 0, 1)
+
+
+def test_an_error_names_its_operation() -> None:
+    steps = [(1, [(ALLOCATE, [(0, 4), (1, 4)]), (APPEND, [(0,), (1,), (0,), (2,)])])]
+    with pytest.raises(UnknownSequence, match=r"operation 5 \(APPEND\): sequence 2 does not"):
+        flat(16, 2, 3, 4).replay(program(steps), 0, 1)
+    manager = flat(3, 2, 3, 4)
+    with pytest.raises(OutOfBlocks, match=r"operation 1 \(ALLOCATE\): 2 blocks needed, 1 are free"):
+        manager.replay(program(steps), 0, 1)
+    assert manager.num_free_blocks == 1
+    with pytest.raises(UnknownSequence, match=r"operation 0 \(PACK\): sequence 1"):
+        flat(3, 2, 3, 4).replay(program([(1, [(PACK, [(1,)])])]), 0, 1)
+
+
+def test_histogram_bins() -> None:
+    # Below 128 a bin for every value. From 128 on, e = floor(log2 v) - 7 and the index is
+    # (e + 1) * 128 + v // 2**e - 128: 255 -> 255, 256 -> 256 (e = 1), 511 -> 383,
+    # 512 -> 384 (e = 2), 1000 -> 384 + 1000 // 4 - 128, 10**9 (e = 22) -> 2944 + 238 - 128.
+    expected = {0: 0, 127: 127, 128: 128, 255: 255, 256: 256, 257: 256, 511: 383, 512: 384}
+    expected |= {1000: 506, 10**9: 3054}
+    for value, index in expected.items():
+        histogram = native.Histogram()
+        histogram.record(value)
+        assert histogram.counts() == [(index, 1)]
+        assert histogram.max_value == value
+    histogram = native.Histogram()
+    for value in (256, 257, 5):
+        histogram.record(value)
+    assert histogram.counts() == [(5, 1), (256, 2)]
+    assert (histogram.max_value, histogram.samples) == (257, 3)
+    with pytest.raises(ValueError, match="negative"):
+        histogram.record(-1)
+
+
+def decode_like(blocks: int, seqs: int) -> Any:
+    """Each step: every sequence grows by a whole block; at the end all start again."""
+    steps: Steps = [(0, [(ALLOCATE, [(seq, 1) for seq in range(seqs)])])]
+    for _ in range(blocks - 1):
+        runs: list[Run] = [(EXTEND, [(seq, 1) for seq in range(seqs)])]
+        runs.append((LOOKUP, [(seq, 0) for seq in range(seqs)]))
+        steps.append((1, [*runs, (PACK, [(seq,) for seq in range(seqs)])]))
+    again: list[Run] = [(FREE, [(seq,) for seq in range(seqs)]), steps[0][1][0]]
+    return program([*steps, (2, again)], 1)
+
+
+@pytest.mark.parametrize("combination", COMBINATIONS, ids=names)
+def test_allocations_in_a_steady_step(combination: Id) -> None:
+    assert native.allocation_counter_ok
+    blocks, seqs = 32, 8
+    manager, made = native.manager_class(*combination)(512, 1, seqs, 40), decode_like(blocks, seqs)
+    manager.replay_setup(made)
+    before = native.heap_allocations()
+    for period in range(3):
+        grown, restarted = manager.count_allocations(made, period * blocks, blocks)
+        new_blocks = (blocks - 1) * seqs
+        match combination[0]:
+            case "flat":
+                assert (grown, restarted) == (0, 0)
+            case "hash":
+                # A node for each block, and now and then more buckets.
+                assert new_blocks <= grown <= 2 * new_blocks
+                assert restarted >= seqs
+            case _:
+                # Doubling: from 1 block to 32, at least five times.
+                assert 2 * seqs <= grown <= 6 * seqs
+                assert restarted == seqs
+    assert native.heap_allocations() >= before
+
+
+def test_pool_programs() -> None:
+    steps = [
+        (0, [(TAKE, [(3, 4)])]),
+        (1, [(TAKE, [(0, 2), (1, 3)])]),
+        (2, [(GIVE, [(0,), (1,)])]),
+    ]
+    for pool, bits in (("list", 16), ("stack", 16), ("stack", 64), ("lru", 32)):
+        free, made = native.pool_class(pool, bits)(12), program(steps, 1)
+        free.replay_setup(made)
+        assert free.num_free == 8
+        free.replay(made, 0, 1)
+        assert free.num_free == 3
+        with pytest.raises(ValueError, match=r"operation 1 \(TAKE\): handle 0 already holds"):
+            free.replay(made, 0, 1)
+        free.replay(made, 1, 1)
+        # Handle 0 gave back 4 and 5, then handle 1 gave back 6, 7 and 8.
+        expected = {"LIFO": [8, 7, 6, 5, 4, 9], "FIFO": [9, 10, 11, 4, 5, 6]}
+        taken = free.take(6)
+        assert taken == expected[free.reuse_order]
+        free.give(taken)
+        one, two = free.replay(made, 0, 20)
+        assert one > 0
+        assert two > 0
+        assert free.count_allocations(made, 0, 2) == (0, 0)
+        with pytest.raises(ValueError, match="another program still hold"):
+            free.replay(program(steps, 1), 0, 2)
+        with pytest.raises(ValueError, match="LOOKUP, which this target does not serve"):
+            free.replay(program([(1, [(LOOKUP, [(0, 0)])])]), 0, 1)
+    with pytest.raises(ValueError, match="TAKE, which this target does not serve"):
+        flat(4, 1, 1, 4).replay(program(steps, 1), 0, 1)
+    with pytest.raises(OutOfBlocks, match="4 blocks needed, 3 are free"):
+        native.pool_class("stack", 16)(3).replay_setup(program(steps, 1))
+
+
+def test_controls() -> None:
+    every = [(ALLOCATE, [(0, 8), (1, 3)]), (EXTEND, [(1, 5)]), (LOOKUP, [(0, 3)])]
+    every += [(LOOKUP_CHAIN, [(1, 0), (0, 1)]), (PACK, [(0,), (1,)]), (CAN_ALLOCATE, [(3,)])]
+    every += [(APPEND, [(1,)]), (TRUNCATE, [(1, 4)])]
+    every += [(TAKE, [(0, 5)]), (GIVE, [(0,)])]
+    made = program([(0, every), (1, [(FREE, [(0,), (1,)])])], 1)
+    for bits in (16, 32, 64):
+        raw = native.RawArray(16, 2, 2, 8, id_bits=bits)
+        raw.replay_setup(made)
+        # 8 tokens in 4 blocks; 9 in 5, cut to 4 in 2.
+        assert raw.num_free_blocks == 16 - 4 - 2
+        raw.replay(made, 0, 1)
+        assert raw.num_free_blocks == 16
+    for steps, message in (
+        ([(1, [(LOOKUP, [(2, 0)])])], "sequence 2 is not one of the 2 slots"),
+        ([(1, [(LOOKUP_CHAIN, [(0, 8)])])], "looks up block 8, rows have 8"),
+        ([(1, [(FORK, [(0, 1)])])], "FORK, which this target does not serve"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            native.RawArray(16, 2, 2, 8, id_bits=16).replay(program(steps), 0, 1)
+    with pytest.raises(ValueError, match="id_bits"):
+        native.RawArray(16, 2, 2, 8, id_bits=8)
+    null = native.null_manager_class(16, 2, 2, 8)
+    null.replay_setup(made)
+    assert null.replay(made, 0, 2)[0] > 0
+    assert null.lookup(0, 5) == 5
+    assert null.append_slot(77) is None
+    assert null.can_allocate(1000)
+
+
+def test_python_allocations_are_counted_and_no_longer() -> None:
+    def counted(number: int) -> int:
+        native.python_allocations_start()
+        kept = [bytes(200) for _ in repeat(None, number)]
+        requests: int = native.python_allocations_stop()
+        assert len(kept) == number
+        return requests
+
+    few, many = counted(10), counted(1010)
+    # An object each, and the list that grows.
+    assert 1000 <= many - few <= 1100
+    with pytest.raises(ValueError, match="not being counted"):
+        native.python_allocations_stop()
+    native.python_allocations_start()
+    with pytest.raises(ValueError, match="already"):
+        native.python_allocations_start()
+    native.python_allocations_stop()
+
+
+def test_an_evicted_buffer_answers_later() -> None:
+    evictor = native.Evictor(16 << 20)
+    assert evictor.bytes == 16 << 20
+    warm = min(native.probe_latency_ns(16 << 10) for _ in range(5))
+    evicted = min(native.probe_latency_ns(16 << 10, evictor) for _ in range(5))
+    assert evicted > 1.5 * warm > 0
+    for wrong in (0, -5):
+        with pytest.raises(ValueError, match="at least 1"):
+            native.Evictor(wrong)
+    with pytest.raises(ValueError, match="256 bytes"):
+        native.probe_latency_ns(100)
+
+
+def test_ageing_leaves_blocks_behind() -> None:
+    # Three quarters of a mebibyte go, in blocks of 32 to 280 bytes.
+    assert 1_000 < native.age_heap(1, 1) < 20_000
+    assert native.age_heap(1, 1) == native.age_heap(1, 1)
+    for megabytes in (0, -1, 10**6):
+        with pytest.raises(ValueError, match="megabytes"):
+            native.age_heap(1, megabytes)
+
+
+def test_a_flat_chain_is_much_faster_than_a_hash_chain() -> None:
+    rng = np.random.default_rng(1)
+    entries = rng.permutation(64 * 256)
+    chain = [(int(i) // 256, int(i) % 256) for i in entries]
+    steps = [(0, [(ALLOCATE, [(seq, 256) for seq in range(64)])]), (1, [(LOOKUP_CHAIN, chain)])]
+    made, best = program(steps, 1), {}
+    for combination in (("flat", "stack", "array", 16), ("hash", "list", "hash", 32)):
+        manager = native.manager_class(*combination)(64 * 256, 1, 64, 256)
+        manager.replay_setup(made)
+        best[combination[0]] = min(manager.replay(made, 0, 1)[0] for _ in range(30))
+    assert best["hash"] > 3 * best["flat"]
+
+
+def test_build_info_and_a_light_import() -> None:
+    info = native.build_info()
+    assert info["cxx_standard"] == 20
+    assert info["compiler"].split()[0] in ("g++", "clang++")
+    assert "-O3" in info["flags"].split()
+    assert "-march" not in info["flags"]
+    # A measured process must not carry numpy along.
+    code = "import sys, blockmark_impls._native; sys.exit('numpy' in sys.modules)"
+    assert subprocess.run([sys.executable, "-P", "-c", code], check=False).returncode == 0

@@ -1,0 +1,220 @@
+"""The screen: whole texts at 80 and 60 columns, and the ways a terminal can be hostile."""
+
+from __future__ import annotations
+
+import io
+import os
+import pty
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from blockmark.report.console import print_run
+from blockmark.runs.codec import parse_run
+from golden_text import assert_golden
+from run_factory import find_cell, make_run
+
+ESCAPE = "\x1b"
+
+
+def screen(content: dict[str, Any], width: int | None = 80, **options: Any) -> str:
+    stream = io.StringIO()
+    print_run(parse_run(content), stream=stream, width=width, **options)
+    return stream.getvalue()
+
+
+def full_run() -> dict[str, Any]:
+    """Every status, with the conditions and the step rate of a real setting."""
+    content = make_run()
+    more = {"step_rate": 2000, "heap": "aged", "pool": "burst", "cache": "hot", "gc": "off"}
+    for part in (*content["settings"], *content["cells"]):
+        part["params"] |= more
+    return content
+
+
+PLACES = {"saved": "results/0001", "report": "reports/decode/report.md"}
+
+
+@pytest.mark.parametrize("width", [80, 60])
+def test_the_whole_screen(width: int) -> None:
+    text = screen(full_run(), width, **PLACES)
+    assert max(map(len, text.splitlines())) <= width
+    assert_golden(f"console_{width}.txt", text)
+
+
+def test_the_whole_screen_of_one_setting() -> None:
+    content = full_run()
+    keep = "flat-stack/cpp", "vector/cpp", "hash-map/cpp", "null/cpp", "vector/py"
+    content = {**content, "settings": content["settings"][:1]}
+    content["cells"] = [
+        cell
+        for cell in content["cells"]
+        if cell["params"]["block_size"] == 16 and cell["impl"] in keep
+    ]
+    content["implementations"] = [i for i in content["implementations"] if i["name"] in keep]
+    assert_golden("console_one_setting.txt", screen(content, 80, operations=False, **PLACES))
+
+
+def test_every_number_of_80_columns_is_there_at_60_and_at_30() -> None:
+    numbers = re.compile(r"(?<![\w.])\d[\d,.]*\d(?:-\d[\d,.]*\d)?(?![\w.])")
+    wide = set(numbers.findall(screen(full_run(), 80)))
+    assert len(wide) > 200
+    for width in (60, 30):
+        assert wide <= set(numbers.findall(screen(full_run(), width)))
+
+
+def test_every_column_is_visible_at_60_columns() -> None:
+    text = screen(full_run(), 60)
+    for title in ("step us", "95 %", "p99", "pack us", "allocs", "at 2,000/s", "profile"):
+        assert title in text
+
+
+def test_without_a_terminal_there_are_no_escapes_and_80_columns() -> None:
+    text = screen(full_run(), None)
+    assert ESCAPE not in text
+    assert text == screen(full_run(), 80)
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "cp1252"])
+def test_an_encoding_that_lacks_letters_gets_escapes_and_no_traceback(encoding: str) -> None:
+    content = full_run()
+    rename(content, "mine", "内存池/é")
+    stream = io.TextIOWrapper(io.BytesIO(), encoding=encoding, newline="\n")
+    print_run(parse_run(content), stream=stream, width=80)
+    stream.flush()
+    raw = stream.buffer
+    assert isinstance(raw, io.BytesIO)
+    text = raw.getvalue().decode(encoding)
+    assert r"\u5185\u5b58\u6c60" in re.sub(r"\s", "", text)
+    assert max(map(len, text.splitlines())) <= 80
+
+
+def rename(content: dict[str, Any], old: str, new: str) -> None:
+    """Give an implementation another name throughout a run."""
+    for info in content["implementations"]:
+        if info["name"] == old:
+            info["name"] = new
+    for cell in content["cells"]:
+        if cell["impl"] == old:
+            cell["impl"] = new
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "[bold red]x[/bold red]",
+        "[/x]",
+        "a|b",
+        "a\nb\r\n\tc",
+        "内存池",
+        ":smiley:",
+        "\x1b[31mred\x1b[0m",
+        "x" * 300,
+        "[link=http://example.org]y[/link]",
+        "e\u0301\u200b\u202e",
+        "\ud800",
+    ],
+)
+@pytest.mark.parametrize("width", [80, 60, 20])
+def test_a_hostile_name_is_shown_as_it_is(name: str, width: int) -> None:
+    content = full_run()
+    rename(content, "vector/cpp", name)
+    rename(content, "mine", f"{name}2")
+    find_cell(content, f"{name}2")["reason"] = f"says {name}"
+    text = screen(content, width)
+    assert ESCAPE not in text
+    shown = "".join(letter if letter.isprintable() else "?" for letter in name)
+    assert re.sub(r"\s", "", shown) in re.sub(r"\s", "", text)
+
+
+def test_a_run_without_settings_or_cells() -> None:
+    empty = make_run(impls=(), settings=[], cells=[])
+    assert "Nothing was measured." in screen(empty)
+    assert "decode" in screen(make_run(impls=()))
+
+
+def test_a_run_in_which_all_failed_shows_the_reasons() -> None:
+    text = " ".join(screen(make_run(impls=("mine", "prefix-tree"))).split())
+    assert "wrong: step 12, operation 3104 (APPEND): block 7 belongs to two sequences" in text
+    assert "unavailable: it has no `fork`, which the step model needs" in text
+
+
+def test_facts_of_any_kind_or_none_are_no_traceback() -> None:
+    content = make_run(machine={}, build={"native": False, "reason": "no compiler"})
+    for setting in content["settings"]:
+        setting["facts"] = {"operations_per_step": "many", "occupancy_p95": None}
+        setting["params"]["total_blocks"] = "lots"
+        setting["params"]["models"] = ["step", "pack"]
+    for cell in content["cells"]:
+        cell["params"] |= {"total_blocks": "lots", "models": ["step", "pack"]}
+    text = screen(content)
+    assert "unknown processor" in text
+    assert "no C++ core" in text
+
+
+def test_quick_and_interrupted_runs_say_so() -> None:
+    text = screen(make_run(quick=True, complete=False))
+    assert "not for decisions" in text
+    assert "interrupted" in text
+
+
+def test_the_operations_can_be_left_out() -> None:
+    assert "lookup chain" in screen(full_run())
+    assert "lookup chain" not in screen(full_run(), operations=False)
+
+
+SCRIPT = """
+import json, sys
+from blockmark.report.console import print_run
+from blockmark.runs.codec import parse_run
+print_run(parse_run(json.load(open(sys.argv[1]))))
+"""
+
+
+def in_terminal(tmp_path: Path, **environment: str) -> str:
+    """What a program prints to a terminal of 80 columns."""
+    import json
+
+    run = tmp_path / "run.json"
+    run.write_text(json.dumps(full_run()), encoding="utf-8")
+    ours, theirs = pty.openpty()
+    inherited = {
+        name: value
+        for name, value in os.environ.items()
+        if name not in ("NO_COLOR", "FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE", "TERM")
+    }
+    process = subprocess.Popen(
+        [sys.executable, "-P", "-c", SCRIPT, str(run)],
+        stdout=theirs,
+        stderr=subprocess.PIPE,
+        env=inherited | {"COLUMNS": "80", "PYTHONPATH": os.pathsep.join(sys.path)} | environment,
+    )
+    os.close(theirs)
+    parts = []
+    while True:
+        try:
+            part = os.read(ours, 65_536)
+        except OSError:
+            break
+        if not part:
+            break
+        parts.append(part)
+    os.close(ours)
+    _, errors = process.communicate()
+    assert process.returncode == 0, errors
+    return b"".join(parts).decode()
+
+
+def test_a_terminal_gets_colour_unless_it_asks_for_none(tmp_path: Path) -> None:
+    plain = screen(full_run(), 80).replace("\n", "\r\n")
+    coloured = in_terminal(tmp_path, TERM="xterm-256color")
+    assert f"{ESCAPE}[33m" in coloured
+    assert re.sub(rf"{ESCAPE}\[[\d;]*m", "", coloured) == plain
+    without = in_terminal(tmp_path, TERM="xterm-256color", NO_COLOR="1")
+    assert f"{ESCAPE}[33m" not in without
+    assert re.search(rf"{ESCAPE}\[[\d;]*(?:3|4|9)\dm", without) is None
+    assert in_terminal(tmp_path, TERM="dumb") == plain

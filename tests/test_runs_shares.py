@@ -1,0 +1,47 @@
+"""Shares of a core and of a step, by hand arithmetic."""
+
+from __future__ import annotations
+
+import pytest
+
+from blockmark.runs.estimate import Resampler
+from blockmark.runs.model import MetricValue
+from blockmark.runs.shares import derive_shares
+
+
+def timing(*values: float) -> MetricValue:
+    return MetricValue(min(values), "ns", "clock", rounds=len(values), values=values)
+
+
+def test_shares_follow_from_each_round_of_the_step() -> None:
+    metrics = {"step_ns": timing(1_000.0, 2_000.0), "pack_ns": timing(4_000.0, 6_000.0)}
+    shares = derive_shares(metrics, 2_000.0, Resampler(1))
+    assert {name: share.values for name, share in shares.items()} == {
+        "busy_share_estimated": pytest.approx((0.002, 0.004)),
+        "busy_share_with_pack_estimated": pytest.approx((0.010, 0.016)),
+        "share_of_1ms_step": pytest.approx((0.001, 0.002)),
+        "share_of_10ms_step": pytest.approx((0.0001, 0.0002)),
+        "share_of_30ms_step": pytest.approx((1e-3 / 30, 2e-3 / 30)),
+    }
+    assert shares["busy_share_estimated"].value == pytest.approx(0.0025)
+    assert all((share.unit, share.source) == ("share", "derived") for share in shares.values())
+
+
+@pytest.mark.parametrize(
+    "pack",
+    [
+        {},
+        {"pack_ns": MetricValue(None, "ns", "clock", unavailable="no")},
+        {"pack_ns": timing(4_000.0)},
+    ],
+)
+def test_rounds_without_their_pack_have_no_share_with_it(pack: dict[str, MetricValue]) -> None:
+    shares = derive_shares({"step_ns": timing(1_000.0, 2_000.0), **pack}, 2_000.0, Resampler(1))
+    assert "busy_share_with_pack_estimated" not in shares
+    assert "busy_share_estimated" in shares
+
+
+def test_there_is_no_share_without_a_step() -> None:
+    missing = MetricValue(None, "ns", "clock", unavailable="no")
+    assert derive_shares({"step_ns": missing}, 2_000.0, Resampler(1)) == {}
+    assert derive_shares({}, 2_000.0, Resampler(1)) == {}
