@@ -39,7 +39,8 @@ def test_the_four_sentences_by_hand() -> None:
     assert told(content_with(dict(zip(NAMES, COSTS, strict=True)))) == {
         "Structure": "flat-stack 1.25x faster than vector, 15.0x than hash-map (native loop). "
         "Across profiles (RC against R): open-hash+lru costs 3.00x as much.",
-        "Crossing": "from Python the same flat-stack costs 24.0x as much when called per operation.",
+        "Crossing": "from Python the same flat-stack costs 24.0x as much when called per "
+        "operation.",
         "Language": "written in Python instead of C++, a step costs hash-map 5.00x, vector 40.0x, "
         "flat-stack 60.0x as much.",
         "In Python the ranking differs": "vector 1.20x faster than flat-stack, 1.50x than "

@@ -177,7 +177,9 @@ def _results(run: Run, setting: Setting, pictures: Sequence[Picture]) -> list[st
 
 
 def _image(picture: Picture) -> str:
-    return f"![{cell(picture.title)}]({quote(picture.file)})\n\n*{cell(picture.caption)}*"
+    # Inside the brackets of an image a closing one must be escaped too.
+    title = cell(picture.title).replace("]", "\\]")
+    return f"![{title}]({quote(picture.file)})\n\n*{cell(picture.caption)}*"
 
 
 def _heading(run: Run, setting: Setting) -> str:

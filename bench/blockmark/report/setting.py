@@ -169,11 +169,11 @@ def step_words(setting: Setting) -> str:
     for name, one, many in _OPERATIONS:
         times = number(operations, name)
         if times:
-            parts.append(f"{count(times)} {_plural(times, one, many)}")
+            parts.append(f"{_amount(times)} {_plural(times, one, many)}")
     text = ", ".join(parts)
     each = number(setting.facts, "operations_per_sequence_step")
     if text and each is not None:
-        text += f" ({significant(each)} operations a sequence)"
+        text += f" ({_amount(each)} operations a sequence)"
     return text
 
 
@@ -214,6 +214,11 @@ def machine_facts(run: Run) -> list[tuple[str, str]]:
         ),
     ]
     return [(name, text) for name, text in pairs if text]
+
+
+def _amount(value: float) -> str:
+    """A number that the program fixes, so zeros behind it would pretend a measurement."""
+    return count(value) if value == int(value) else f"{value:.3g}"
 
 
 def _plural(value: float, one: str, many: str) -> str:

@@ -101,7 +101,8 @@ struct alignas(16) Sequence {
 //   end(seq)                      `seq` is over
 //   bytes()                       held now, spare capacity included
 template <class T>
-concept BlockTable = std::integral<typename T::id_type> && std::constructible_from<T, const Sizes&> &&
+concept BlockTable = std::integral<typename T::id_type> &&
+                     std::constructible_from<T, const Sizes&> &&
                      requires(T table, const T& view, std::int64_t seq, std::int64_t logical,
                               typename T::id_type id) {
                        { T::name } -> std::convertible_to<const char*>;

@@ -105,7 +105,8 @@ def _curves(axes: Axes, curves: Sequence[_Curve], styles: Mapping[str, Look]) ->
         # which stands for itself: one step of all.
         x = [max(end, 1) * scale.factor for end in (ends[0], *ends)]
         y = [1.0, *shares[:-1], 1 / samples]
-        median = next(index for index, share in enumerate(y) if share <= 0.5)
+        # A single step has no median of its own.
+        middle = [end for end, share in zip(x, y, strict=True) if share <= 0.5][:1]
         axes.plot(
             x,
             y,
@@ -117,8 +118,8 @@ def _curves(axes: Axes, curves: Sequence[_Curve], styles: Mapping[str, Look]) ->
             zorder=3 if look.filled else 2,
         )
         axes.plot(
-            [x[median], x[-1]],
-            [0.5, y[-1]],
+            [*middle, x[-1]],
+            [*[0.5] * len(middle), y[-1]],
             color=look.color,
             linestyle="none",
             marker=look.marker,

@@ -18,11 +18,11 @@ import os
 import tempfile
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from blockmark.runs.errors import one_line
 from blockmark.runs.model import ImplementationInfo
@@ -55,7 +55,7 @@ _CONTROLS = {"null": FLOOR, "raw-array": "#404040"}
 _LONGEST_NAME = 38
 
 
-_Dash = str | tuple[int, tuple[float, ...]]
+_Dash = Literal["-"] | tuple[float, Sequence[float]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -132,7 +132,8 @@ void bind_reads(nb::class_<Bound>& cls) {
   using nb::arg;
   using Int = std::int64_t;
   cls.def(
-      "lookup", [](const Bound& self, Int seq, Int logical) { return self.target.lookup(seq, logical); },
+      "lookup",
+      [](const Bound& self, Int seq, Int logical) { return self.target.lookup(seq, logical); },
       arg("seq"), arg("logical"));
   cls.def(
       "lookup_slots",

@@ -92,8 +92,8 @@ NB_MODULE(_native, m) {
   m.attr("_managers") = nb::dict();
   m.attr("_pools") = nb::dict();
   m.def("build_info", &build_info);
-  m.def("manager_class", &manager_class, nb::arg("table"), nb::arg("pool"), nb::arg("refs") = "array",
-        nb::arg("id_bits") = 32);
+  m.def("manager_class", &manager_class, nb::arg("table"), nb::arg("pool"),
+        nb::arg("refs") = "array", nb::arg("id_bits") = 32);
   m.def("combinations", &combinations);
   m.def("pool_class", &pool_class, nb::arg("pool"), nb::arg("id_bits") = 32);
 

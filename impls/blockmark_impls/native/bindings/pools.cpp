@@ -44,7 +44,8 @@ class PoolTarget {
 
  private:
   static std::int64_t checked(std::int64_t total_blocks) {
-    return Sizes{total_blocks, 1, 1, 1}.checked(id_limit<id_type>(), id_name<id_type>()).total_blocks;
+    Sizes{total_blocks, 1, 1, 1}.checked(id_limit<id_type>(), id_name<id_type>());
+    return total_blocks;
   }
 
   std::int64_t total_;

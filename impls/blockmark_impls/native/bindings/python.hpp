@@ -41,8 +41,8 @@ class Column {
 
 // A Program and the buffers that it reads.
 struct BoundProgram {
-  BoundProgram(nb::handle codes_, nb::handle run_start_, nb::handle a_, nb::handle b_, nb::handle c_,
-               nb::handle step_runs_, nb::handle phases_, nb::handle setup_steps)
+  BoundProgram(nb::handle codes_, nb::handle run_start_, nb::handle a_, nb::handle b_,
+               nb::handle c_, nb::handle step_runs_, nb::handle phases_, nb::handle setup_steps)
       : codes(codes_, "codes", 'u', 1),
         run_start(run_start_, "run_start", 'i', 8),
         a(a_, "a", 'i', 4),

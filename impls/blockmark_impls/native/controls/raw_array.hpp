@@ -87,7 +87,9 @@ class RawArray {
 
   // Lookups are not checked one by one, so the program is, before the clock.
   void check_fits(const Program& program) const {
-    if (program.max_seq() >= sizes_.max_seqs) throw_no_such_slot(program.max_seq(), sizes_.max_seqs);
+    if (program.max_seq() >= sizes_.max_seqs) {
+      throw_no_such_slot(program.max_seq(), sizes_.max_seqs);
+    }
     if (program.max_logical() >= sizes_.max_blocks_per_seq) {
       throw_value("the program looks up block " + std::to_string(program.max_logical()) +
                   ", rows have " + std::to_string(sizes_.max_blocks_per_seq));

@@ -59,7 +59,9 @@ class FlatTable {
  private:
   static std::int64_t items(std::int64_t rows, std::int64_t stride) {
     std::int64_t product = 0;
-    if (__builtin_mul_overflow(rows, stride, &product)) throw_value("the block tables are too large");
+    if (__builtin_mul_overflow(rows, stride, &product)) {
+      throw_value("the block tables are too large");
+    }
     return product;
   }
   Id* row(std::int64_t seq) { return slab_.data() + seq * stride_; }
