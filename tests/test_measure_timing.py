@@ -72,7 +72,7 @@ def test_a_block_is_whole_periods_of_about_the_wanted_length() -> None:
 
 def test_the_least_block_is_per_unit_and_noise_stays_in_the_mean() -> None:
     replay = FakeReplay(ns=1000, noise=(0, 600_000))
-    cost = measure_costs(Cursor(replay, program(period=4)), Budget(blocks=10))[1]
+    cost = measure_costs(Cursor(replay, program(period=4)), 10, 1_000_000)[1]
     # 1,000 steps a block, one unit a step: 1,000 ns, and half of the blocks 600 ns more.
     assert cost.least == pytest.approx(1000.0)
     assert cost.mean == pytest.approx(1300.0)
@@ -80,7 +80,7 @@ def test_the_least_block_is_per_unit_and_noise_stays_in_the_mean() -> None:
 
 def test_two_phases_have_their_own_units() -> None:
     two = program(period=4, phases=2, units={1: 2.0, 2: 4.0})
-    costs = measure_costs(Cursor(FakeReplay(phases=2), two), Budget(blocks=3))
+    costs = measure_costs(Cursor(FakeReplay(phases=2), two), 3, 1_000_000)
     # Per period: two steps of 1,000 ns for 2 units, two of 3,000 ns for 4 units.
     assert costs[1].least == pytest.approx(1000.0)
     assert costs[2].least == pytest.approx(1500.0)
@@ -107,9 +107,9 @@ def test_warm_up_is_one_turn_or_the_time_allowed() -> None:
     ("step_ns", "least", "most"),
     [
         (1_000.0, 20_000, 20_010),  # never more than most_steps
-        (60_000.0, 1_000, 1_110),  # as long as the time allows
-        (150_000.0, 1_100, 1_110),  # at least enough for p99, if four times the time does
-        (1_000_000.0, 240, 250),
+        (40_000.0, 1_000, 1_110),  # as long as the time allows
+        (100_000.0, 1_100, 1_110),  # at least enough for p99, if four times the time does
+        (1_000_000.0, 160, 170),
     ],
 )
 def test_a_distribution_has_as_many_steps_as_the_time_allows(

@@ -224,6 +224,26 @@ def test_every_combination_agrees_with_the_model(combination: Id) -> None:
     assert seen >= {OutOfBlocks, SequenceTooLong, UnknownSequence, SequenceExists, ValueError, Copy}
 
 
+@pytest.mark.parametrize("table", ["hash", "open-hash", "vector", "flat"])
+def test_a_window_that_slides_over_long_tables(table: str) -> None:
+    """Long tables from which both ends are removed: where a hash has collisions."""
+    cls = native.manager_class(table, "lru", "array", 32)
+    rng = random.Random(5)
+    manager, model = cls(600, 1, 2, 1000), Model(600, 1, 2, 1000, "FIFO")
+    manager.allocate(0, 100)
+    model.allocate(0, 100)
+    dropped = 0
+    while model.tokens[0] < 950:
+        shrunk = model.tokens[0] - rng.randint(0, 20)
+        dropped = max(dropped, shrunk - rng.randint(40, 250))
+        grown = rng.randint(20, 45)
+        for target in (manager, model):
+            target.truncate(0, shrunk)
+            target.drop_front(0, dropped)
+            target.extend(0, grown)
+        assert manager.block_table(0) == [block for block in model.blocks[0] if block is not None]
+
+
 @pytest.mark.parametrize("pool", ["list", "stack", "lru"])
 def test_reuse_order_of_a_pool(pool: str) -> None:
     free = native.pool_class(pool, 16)(8)

@@ -132,3 +132,10 @@ def test_every_builtin_scenario_loads_and_explains_itself() -> None:
         assert scenario.cells()
         assert len(scenario.analysis) > 200, f"{name} must say why it exists"
         assert scenario.implementations
+
+
+def test_shortened_keeps_the_axes_of_the_command_line() -> None:
+    scenario = parse_scenario("[matrix]\nblock_size = [16, 1]\nseed = [5, 6]", "s", "s.toml")
+    assert [(c["block_size"], c["seed"]) for c in scenario.shortened().cells()] == [(16, 5)]
+    axis = scenario.override(dict([parse_setting("seed=7,8")])).shortened()
+    assert [(c["block_size"], c["seed"]) for c in axis.cells()] == [(16, 7), (16, 8)]

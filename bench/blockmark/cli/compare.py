@@ -20,19 +20,22 @@ def command(
         list[str] | None,
         typer.Option("--metric", metavar="NAME", help="Only this metric; may be repeated."),
     ] = None,
+    every: Annotated[bool, typer.Option("--all", help="Every metric.")] = False,
 ) -> int:
     """Set implementations, or several runs, side by side.
 
     With one RUN its implementations are compared, with more each RUN with the first.
     """
     from blockmark.report.comparison import print_implementations, print_runs
+    from blockmark.report.sheet import short_metrics
     from blockmark.runs.store import load_run
     from blockmark.verdict.compare import compare_implementations, compare_runs
 
     loaded = [load_run(path) for path in runs]
+    metrics = metric or (None if every else short_metrics(loaded))
     if len(loaded) == 1:
         print_implementations(
-            compare_implementations(loaded[0], reference=reference, metrics=metric)
+            compare_implementations(loaded[0], reference=reference, metrics=metrics)
         )
         return 0
     if reference is not None:
@@ -40,5 +43,5 @@ def command(
             "--reference is for one RUN; with more, the first is the reference"
         )
     for now in loaded[1:]:
-        print_runs(compare_runs(loaded[0], now, metrics=metric))
+        print_runs(compare_runs(loaded[0], now, metrics=metrics))
     return 0

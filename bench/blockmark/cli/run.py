@@ -28,7 +28,10 @@ def command(
         int | None, typer.Option(min=1, max=1000, help="Fresh processes per implementation.")
     ] = None,
     quick: Annotated[
-        bool, typer.Option("--quick", help="A short look; its numbers are not for decisions.")
+        bool,
+        typer.Option(
+            "--quick", help="A short look: one round, the first cell only. Not for decisions."
+        ),
     ] = False,
     counters: Annotated[
         str, typer.Option(metavar="software|none", help="Which counters to read.")
@@ -93,7 +96,7 @@ def _plan(
     settings = dict(parse_setting(text) for text in setting or [])
     found = [find_scenario(name).override(settings) for name in scenarios or ["decode"]]
     return make_plan(
-        found,
+        [scenario.shortened() for scenario in found] if quick else found,
         impl or [],
         command=" ".join(["blockmark", *map(_quoted, sys.argv[1:])]),
         seed=seed,

@@ -17,9 +17,17 @@ if TYPE_CHECKING:
 
     from blockmark_impls.registry import Implementation
 
-# A quick look: fewer rounds and blocks. Its numbers are not for decisions.
-QUICK = Budget(blocks=6, block_ns=500_000, latency_ns=6_000_000, least_steps=0, cold_blocks=2)
-QUICK_ROUNDS = 2
+# A quick look: one round of few blocks. Its numbers are not for decisions.
+QUICK = Budget(
+    blocks=5,
+    block_ns=300_000,
+    step_blocks=10,
+    warm_up_ns=20_000_000,
+    latency_ns=5_000_000,
+    least_steps=0,
+    cold_blocks=2,
+)
+QUICK_ROUNDS = 1
 DEFAULT_ROUNDS = 5
 
 

@@ -84,8 +84,8 @@ def _prove_program(
 ) -> None:
     checker = Checker(impl.make_manager(config), config, impl.reuse_order)
     last = min(program.num_steps, program.setup_steps + steps)
-    # All tables are compared sixteen times on the way, and at the end.
-    _replay(checker, program, range(last), "decode program", max(1, last // 16))
+    # All tables are compared some times on the way, and at the end.
+    _replay(checker, program, range(last), "decode program", max(1, last // 6))
     try:
         checker.compare_all()
     except WrongAnswer as wrong:

@@ -33,7 +33,6 @@ Raw = dict[str, dict[str, Any]]
 # With a cold cache a sample is one step, so only models whose steps mean something
 # on their own are measured.
 _COLD_MODELS = ("step", "pack", "lookup")
-_LONGEST_WARM_UP_NS = 400_000_000
 
 
 class RoundOf:
@@ -111,7 +110,8 @@ class RoundOf:
             costs = measure_cold(cursor, self.budget, self.evictor, new_histogram())
             self._keep(costs, names)
         else:
-            self._keep(measure_costs(cursor, self.budget), names)
+            costs = measure_costs(cursor, self.budget.blocks, self.budget.block_ns)
+            self._keep(costs, names)
         if not pool:
             self._free_all(target, program)
 
@@ -120,14 +120,15 @@ class RoundOf:
         if not control:
             tables = [manager.block_table(seq) for seq in range(self.params["concurrency"])]
             self._put("pool_run_length", mean_run_length(tables))
-        warm_up(cursor, _LONGEST_WARM_UP_NS)
+        budget = self.budget
+        warm_up(cursor, budget.warm_up_ns)
         before = SoftwareCounts.now()
         histogram = new_histogram()
         if self.evictor is None:
-            costs = measure_costs(cursor, self.budget)
-            measure_latency(cursor, self.budget, costs[1].least, histogram)
+            costs = measure_costs(cursor, budget.step_blocks, budget.step_block_ns)
+            measure_latency(cursor, budget, costs[1].least, histogram)
         else:
-            costs = measure_cold(cursor, self.budget, self.evictor, histogram)
+            costs = measure_cold(cursor, budget, self.evictor, histogram)
         if self.software_counters:
             for name, value in SoftwareCounts.now().since(before).items():
                 self._put(name, value)

@@ -252,8 +252,10 @@ def condition_manager(cell: Cell) -> Program:
 
     Only operations of the contract are used, so it holds for any implementation.
     `shuffled`: all tables are filled, then give back their last blocks in random
-    order, twice. `burst`: the pool goes three times from full to nearly empty;
-    sequences grow a block at a time in turn, as in decode, and end in random order.
+    turns; first a few blocks at a time, then one. (One turn alone would leave the ids
+    as streams, whose neighbours are still handed out soon after one another.)
+    `burst`: the pool goes three times from full to nearly empty; sequences grow a
+    block at a time in turn, as in decode, and end in random order.
     Steady occupancy would age nothing: a LIFO pool never touches what lies below its
     low-water mark. Blocks that the tables can't hold at once stay as they were.
     """
@@ -267,10 +269,11 @@ def condition_manager(cell: Cell) -> Program:
     seqs = np.arange(len(sizes), dtype=np.int32)
     rng = _rng(cell, 7)
     if cell["pool"] == "shuffled":
-        for _ in range(2):
+        for piece in (5, 1):
             builder.run(Op.ALLOCATE, seqs, sizes * block_size)
-            order = rng.permutation(np.repeat(seqs, sizes - 1))
-            builder.run(Op.TRUNCATE, order, _descending(order, sizes) * block_size)
+            order = rng.permutation(np.repeat(seqs, (sizes - 1) // piece))
+            left = sizes[order] - piece * (1 + _rank_within(order))
+            builder.run(Op.TRUNCATE, order, left * block_size)
             builder.run(Op.FREE, rng.permutation(seqs))
     elif cell["pool"] == "burst":
         live = np.zeros(0, dtype=np.int32)
@@ -299,14 +302,13 @@ def _shares(blocks: int, slots: int, width: int) -> NDArray[np.int64]:
     return sizes
 
 
-def _descending(order: NDArray[np.int32], sizes: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The new size of each entry's sequence, when every entry takes one block off it."""
+def _rank_within(order: NDArray[np.int32]) -> NDArray[np.int64]:
+    """How many equal entries stand before each entry; int64 like `order`."""
     import numpy as np
 
-    # Rank of each entry among those of its own sequence, by a stable sort.
-    by_seq = np.argsort(order, kind="stable")
-    counts = np.bincount(order, minlength=len(sizes))
+    by_value = np.argsort(order, kind="stable")
+    counts = np.bincount(order)
     starts = np.concatenate(([0], np.cumsum(counts)[:-1]))
     rank = np.empty(len(order), dtype=np.int64)
-    rank[by_seq] = np.arange(len(order)) - np.repeat(starts, counts)
-    return sizes[order] - 1 - rank
+    rank[by_value] = np.arange(len(order)) - np.repeat(starts, counts)
+    return rank

@@ -92,6 +92,12 @@ class Scenario:
                 matrix[name] = values
         return replace(self, fixed=fixed, matrix=matrix, overrides=tuple(settings))
 
+    def shortened(self) -> Scenario:
+        """The first point of the file's own axes; axes from the command line stay whole."""
+        fixed = {k: v[0] for k, v in self.matrix.items() if k not in self.overrides}
+        matrix = {k: v for k, v in self.matrix.items() if k in self.overrides}
+        return replace(self, fixed={**self.fixed, **fixed}, matrix=matrix)
+
     def cells(self) -> list[Cell]:
         """Every point of the matrix, checked. Raises ConfigError."""
         count = math.prod(len(values) for values in self.matrix.values())

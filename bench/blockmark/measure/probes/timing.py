@@ -22,14 +22,18 @@ if TYPE_CHECKING:
 class Budget:
     """How long one metric may take in one round; times in ns.
 
-    `blocks` blocks of about `block_ns` each for a cost, `latency_ns` for a
-    distribution of single steps, at least `least_steps` of them where the time
-    allows four times as much.
+    `blocks` blocks of about `block_ns` each for a cost, `step_blocks` of
+    `step_block_ns` for whole steps, at most `warm_up_ns` before them, and
+    `latency_ns` for a distribution of single steps: at least `least_steps` of them
+    where four times that time allows it.
     """
 
-    blocks: int = 30
-    block_ns: int = 1_000_000
-    latency_ns: int = 60_000_000
+    blocks: int = 20
+    block_ns: int = 500_000
+    step_blocks: int = 40
+    step_block_ns: int = 1_000_000
+    warm_up_ns: int = 150_000_000
+    latency_ns: int = 40_000_000
     least_steps: int = 1_100
     most_steps: int = 20_000
     cold_blocks: int = 5
@@ -90,13 +94,13 @@ def warm_up(cursor: Cursor, most_ns: int) -> None:
         done += steps
 
 
-def measure_costs(cursor: Cursor, budget: Budget) -> dict[int, Cost]:
-    """Phase -> cost of one unit of that phase."""
-    steps = calibrate(cursor, budget.block_ns)
+def measure_costs(cursor: Cursor, blocks: int, block_ns: int) -> dict[int, Cost]:
+    """Phase -> cost of one unit of that phase, from blocks of about `block_ns`."""
+    steps = calibrate(cursor, block_ns)
     periods = steps // cursor.program.period
-    blocks = [cursor.run(steps) for _ in range(budget.blocks)]
+    times = [cursor.run(steps) for _ in range(blocks)]
     return {
-        phase: _cost([block[phase - 1] for block in blocks], units * periods)
+        phase: _cost([block[phase - 1] for block in times], units * periods)
         for phase, units in cursor.program.units.items()
     }
 

@@ -61,40 +61,43 @@ class OpenHashTable {
   struct Row {
     std::vector<Entry> entries;
     std::size_t used = 0;
-    int shift = 32;
+    // entries.size() - 1, kept so that a lookup loads one number and forms none.
+    std::size_t mask = 0;
 
-    // Fibonacci hashing: neighbouring logical blocks land far apart, as the keys of a
-    // general hash map would.
+    // The hash of ankerl::unordered_dense for integers: both halves of a 128-bit product,
+    // folded. A plain multiplication would be a perfect hash of the consecutive keys that
+    // come here, which a general hash map cannot hope for.
     std::size_t home(std::int32_t key) const {
-      return (static_cast<std::uint32_t>(key) * 2654435769u) >> shift;
+      const auto product = static_cast<unsigned __int128>(static_cast<std::uint32_t>(key)) *
+                           0x9e3779b97f4a7c15u;
+      return static_cast<std::size_t>(product ^ (product >> 64)) & mask;
     }
-    std::size_t mask() const { return entries.size() - 1; }
 
     std::size_t find(std::int32_t key) const {
       std::size_t at = home(key);
-      while (entries[at].key != key) at = (at + 1) & mask();
+      while (entries[at].key != key) at = (at + 1) & mask;
       return at;
     }
     void insert(Entry entry) {
       std::size_t at = home(entry.key);
-      while (entries[at].key != empty) at = (at + 1) & mask();
+      while (entries[at].key != empty) at = (at + 1) & mask;
       entries[at] = entry;
     }
     void resize(std::size_t count) {
       const std::size_t capacity = std::bit_ceil(count < 4 ? std::size_t{8} : count * 2);
       std::vector<Entry> old(capacity);
       old.swap(entries);
-      shift = 32 - std::countr_zero(capacity);
+      mask = capacity - 1;
       for (const Entry& entry : old) {
         if (entry.key != empty) insert(entry);
       }
     }
     void erase(std::int32_t key) {
       std::size_t hole = find(key);
-      for (std::size_t at = (hole + 1) & mask(); entries[at].key != empty; at = (at + 1) & mask()) {
+      for (std::size_t at = (hole + 1) & mask; entries[at].key != empty; at = (at + 1) & mask) {
         // An entry may move back into the hole unless its home lies behind the hole.
-        const std::size_t probed = (at - home(entries[at].key)) & mask();
-        if (probed >= ((at - hole) & mask())) {
+        const std::size_t probed = (at - home(entries[at].key)) & mask;
+        if (probed >= ((at - hole) & mask)) {
           entries[hole] = entries[at];
           hole = at;
         }
