@@ -19,6 +19,16 @@ def run_json(folder: Path) -> Any:
     return json.loads((folder / "results" / "0001" / "run.json").read_text())
 
 
+def wait_for_rounds(folder: Path, count: int) -> Path:
+    """Wait until a run in the background has finished `count` rounds; its journal."""
+    lines = folder / "results" / "0001" / "cells.jsonl"
+    deadline = time.monotonic() + 90
+    while not lines.exists() or lines.read_text().count('"kind":"round"') < count:
+        assert time.monotonic() < deadline, "the run did not get so far"
+        time.sleep(0.05)
+    return lines
+
+
 def test_a_run_verifies_measures_saves_and_reports(tmp_path: Path) -> None:
     done = blockmark("run", tiny(tmp_path), "--rounds", "2", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
@@ -127,12 +137,7 @@ def test_an_interrupted_run_keeps_what_is_finished_and_goes_on(tmp_path: Path) -
         stderr=subprocess.PIPE,
         text=True,
     )
-    lines = tmp_path / "results" / "0001" / "cells.jsonl"
-    deadline = time.monotonic() + 90
-    while time.monotonic() < deadline:
-        if lines.exists() and lines.read_text().count('"kind":"round"') >= 3:
-            break
-        time.sleep(0.05)
+    lines = wait_for_rounds(tmp_path, 3)
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=60)
     assert process.returncode == 130, err
@@ -161,12 +166,7 @@ def test_a_polite_kill_is_an_interrupt(tmp_path: Path) -> None:
         stderr=subprocess.PIPE,
         text=True,
     )
-    lines = tmp_path / "results" / "0001" / "cells.jsonl"
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline:
-        if lines.exists() and '"kind":"round"' in lines.read_text():
-            break
-        time.sleep(0.05)
+    wait_for_rounds(tmp_path, 1)
     process.send_signal(signal.SIGTERM)
     process.communicate(timeout=60)
     assert process.returncode == 130
@@ -181,12 +181,7 @@ def test_a_killed_run_can_be_gone_on_with(tmp_path: Path) -> None:
         stderr=subprocess.DEVNULL,
         start_new_session=True,
     )
-    lines = tmp_path / "results" / "0001" / "cells.jsonl"
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline:
-        if lines.exists() and '"kind":"round"' in lines.read_text():
-            break
-        time.sleep(0.05)
+    wait_for_rounds(tmp_path, 1)
     os.killpg(process.pid, signal.SIGKILL)
     process.wait()
     refused = blockmark("report", "results/0001", cwd=tmp_path)
