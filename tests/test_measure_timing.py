@@ -72,7 +72,7 @@ def test_a_block_is_whole_periods_of_about_the_wanted_length() -> None:
 
 def test_the_least_block_is_per_unit_and_noise_stays_in_the_mean() -> None:
     replay = FakeReplay(ns=1000, noise=(0, 600_000))
-    cost = measure_costs(Cursor(replay, program(period=4)), 10, 1_000_000)[1]
+    cost = measure_costs(Cursor(replay, program(period=4)), 10, 1_000_000, 10)[1]
     # 1,000 steps a block, one unit a step: 1,000 ns, and half of the blocks 600 ns more.
     assert cost.least == pytest.approx(1000.0)
     assert cost.mean == pytest.approx(1300.0)
@@ -80,7 +80,7 @@ def test_the_least_block_is_per_unit_and_noise_stays_in_the_mean() -> None:
 
 def test_two_phases_have_their_own_units() -> None:
     two = program(period=4, phases=2, units={1: 2.0, 2: 4.0})
-    costs = measure_costs(Cursor(FakeReplay(phases=2), two), 3, 1_000_000)
+    costs = measure_costs(Cursor(FakeReplay(phases=2), two), 3, 1_000_000, 3)
     # Per period: two steps of 1,000 ns for 2 units, two of 3,000 ns for 4 units.
     assert costs[1].least == pytest.approx(1000.0)
     assert costs[2].least == pytest.approx(1500.0)
@@ -175,3 +175,21 @@ def test_software_counts_are_differences() -> None:
         "cpu_share_of_wall": 0.75,
     }
     assert SoftwareCounts.now().since(SoftwareCounts.now())["minor_faults"] >= 0
+
+
+def test_long_blocks_are_fewer_but_never_less_than_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0]
+    monkeypatch.setattr("blockmark.measure.probes.timing.perf_counter_ns", lambda: now[0])
+
+    class Slow(FakeReplay):
+        def run(self, first: int, steps: int) -> tuple[int, int]:
+            now[0] += steps * self.ns
+            return super().run(first, steps)
+
+    # A period takes 20 ms where blocks of 1 ms were wanted: 15 ms are over after one.
+    slow = Slow(ns=5_000_000)
+    measure_costs(Cursor(slow, program(period=4)), 10, 1_000_000, 3)
+    assert len(slow.calls) == 3 + 3  # calibration, then the least number of blocks
+    quick = Slow(ns=1000)
+    measure_costs(Cursor(quick, program(period=4)), 10, 1_000_000, 3)
+    assert [steps for _, steps in quick.calls].count(1000) == 10

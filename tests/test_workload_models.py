@@ -92,9 +92,11 @@ def test_lookups_visit_every_entry_of_full_rows() -> None:
     orders = {}
     for name, (program, phase) in programs.items():
         assert counts(program, phase).keys() == {"LOOKUP_CHAIN" if "chain" in name else "LOOKUP"}
+        assert counts(program, phase).total() == program.units[phase]
         pairs = [
             (a, b)
             for step in range(program.setup_steps, program.num_steps)
+            if program.phases[step] == phase
             for _, _, a, b, _c in program.operations(step)
         ]
         assert set(pairs) == {(seq, logical) for seq in range(16) for logical in range(16)}

@@ -110,7 +110,8 @@ class RoundOf:
             costs = measure_cold(cursor, self.budget, self.evictor, new_histogram())
             self._keep(costs, names)
         else:
-            costs = measure_costs(cursor, self.budget.blocks, self.budget.block_ns)
+            budget = self.budget
+            costs = measure_costs(cursor, budget.blocks, budget.block_ns, budget.least_blocks)
             self._keep(costs, names)
         if not pool:
             self._free_all(target, program)
@@ -125,7 +126,9 @@ class RoundOf:
         before = SoftwareCounts.now()
         histogram = new_histogram()
         if self.evictor is None:
-            costs = measure_costs(cursor, budget.step_blocks, budget.step_block_ns)
+            costs = measure_costs(
+                cursor, budget.step_blocks, budget.step_block_ns, budget.least_blocks
+            )
             measure_latency(cursor, budget, costs[1].least, histogram)
         else:
             costs = measure_cold(cursor, budget, self.evictor, histogram)

@@ -23,7 +23,8 @@ class Budget:
     """How long one metric may take in one round; times in ns.
 
     `blocks` blocks of about `block_ns` each for a cost, `step_blocks` of
-    `step_block_ns` for whole steps, at most `warm_up_ns` before them, and
+    `step_block_ns` for whole steps; where a period is longer than that, as many as
+    half again the time allows, but `least_blocks`. At most `warm_up_ns` before them, and
     `latency_ns` for a distribution of single steps: at least `least_steps` of them
     where four times that time allows it.
     """
@@ -32,7 +33,8 @@ class Budget:
     block_ns: int = 500_000
     step_blocks: int = 40
     step_block_ns: int = 1_000_000
-    warm_up_ns: int = 150_000_000
+    least_blocks: int = 5
+    warm_up_ns: int = 60_000_000
     latency_ns: int = 40_000_000
     least_steps: int = 1_100
     most_steps: int = 20_000
@@ -94,11 +96,14 @@ def warm_up(cursor: Cursor, most_ns: int) -> None:
         done += steps
 
 
-def measure_costs(cursor: Cursor, blocks: int, block_ns: int) -> dict[int, Cost]:
+def measure_costs(cursor: Cursor, blocks: int, block_ns: int, least_blocks: int) -> dict[int, Cost]:
     """Phase -> cost of one unit of that phase, from blocks of about `block_ns`."""
     steps = calibrate(cursor, block_ns)
     periods = steps // cursor.program.period
-    times = [cursor.run(steps) for _ in range(blocks)]
+    deadline = perf_counter_ns() + blocks * block_ns * 3 // 2
+    times: list[tuple[int, int]] = []
+    while len(times) < least_blocks or (len(times) < blocks and perf_counter_ns() < deadline):
+        times.append(cursor.run(steps))
     return {
         phase: _cost([block[phase - 1] for block in times], units * periods)
         for phase, units in cursor.program.units.items()
