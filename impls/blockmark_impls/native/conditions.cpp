@@ -71,40 +71,33 @@ std::int64_t age_heap(std::uint64_t seed, std::int64_t megabytes) {
   if (megabytes < 1 || megabytes > 65'536) {
     throw_value("megabytes must be between 1 and 65536, not " + std::to_string(megabytes));
   }
-  // Sizes of what a Python process or a hash map keeps: mostly a few dozen bytes.
-  // malloc itself, so that these calls are not counted as the module's.
-  constexpr std::size_t sizes[] = {24, 24, 24, 40, 40, 56, 72, 104, 136, 264};
+  // Every hole has a block before it that stays, so that no two holes melt into one and
+  // what is allocated later lands among other live objects, as in a long-lived process.
+  // Most holes are of the size of a hash map's node, some of a growing vector's.
+  constexpr std::size_t holes[] = {24, 24, 24, 24, 24, 24, 24, 24, 24, 24,
+                                   24, 40, 40, 40, 72, 72, 136, 264, 520, 1032};
+  constexpr std::size_t staying_sizes[] = {72, 104, 168, 232};
   std::mt19937_64 random(seed);
-  std::vector<void*> blocks;
-  const auto fill = [&](std::int64_t bytes) {
-    while (bytes > 0) {
-      const std::size_t size = sizes[random() % std::size(sizes)];
-      void* block = std::malloc(size);
-      if (block == nullptr) throw std::bad_alloc();
-      *static_cast<char*>(block) = 1;
-      blocks.push_back(block);
-      bytes -= static_cast<std::int64_t>(size) + 8;
-    }
+  // malloc itself, so that these calls are not counted as the module's.
+  const auto allocate = [&](std::size_t size) {
+    void* block = std::malloc(size);
+    if (block == nullptr) throw std::bad_alloc();
+    *static_cast<char*>(block) = 1;
+    return block;
   };
-  const auto release = [&](std::size_t keep) {
-    shuffle(blocks, random);
-    while (blocks.size() > keep) {
-      std::free(blocks.back());
-      blocks.pop_back();
-    }
-  };
-  // Three generations: what the second and third allocate lands in the holes of those
-  // before, so that neighbours in age are no neighbours in memory.
-  const std::int64_t bytes = megabytes << 20;
-  fill(bytes);
-  for (int generation = 0; generation < 2; ++generation) {
-    release(blocks.size() / 2);
-    fill(bytes / 2);
+  std::vector<void*> stay;
+  std::vector<void*> go;
+  for (std::int64_t bytes = megabytes << 20; bytes > 0;) {
+    const std::size_t kept = staying_sizes[random() % std::size(staying_sizes)];
+    const std::size_t hole = holes[random() % std::size(holes)];
+    stay.push_back(allocate(kept));
+    go.push_back(allocate(hole));
+    bytes -= static_cast<std::int64_t>(kept + hole) + 16;
   }
-  release(blocks.size() / 2);
-  const auto staying = static_cast<std::int64_t>(blocks.size());
-  kept_blocks().insert(kept_blocks().end(), blocks.begin(), blocks.end());
-  return staying;
+  shuffle(go, random);
+  for (void* block : go) std::free(block);
+  kept_blocks().insert(kept_blocks().end(), stay.begin(), stay.end());
+  return static_cast<std::int64_t>(stay.size());
 }
 
 }  // namespace blockmark

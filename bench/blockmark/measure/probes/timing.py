@@ -31,7 +31,7 @@ class Budget:
 
     blocks: int = 20
     block_ns: int = 500_000
-    step_blocks: int = 40
+    step_blocks: int = 30
     step_block_ns: int = 1_000_000
     least_blocks: int = 5
     warm_up_ns: int = 60_000_000
