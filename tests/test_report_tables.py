@@ -45,7 +45,7 @@ def test_rows_stand_by_call_style_cheapest_first_and_controls_last() -> None:
         (
             "called from Python, once per operation",
             [
-                "flat-stack/cpp[call_style=per-op]",
+                "flat-stack/cpp",
                 "vector/py",
                 "flat-stack/py",
                 "hash-map/py",

@@ -18,6 +18,7 @@ from blockmark.report.table import (
 )
 from blockmark.runs.estimate import ROUNDS_FOR_INTERVAL
 from blockmark.runs.model import Cell, MetricValue, Run, Setting
+from blockmark.verdict.headline import without_call_style
 
 STEP_METRICS = (
     "step_ns",
@@ -79,13 +80,15 @@ def step_rate(setting: Setting) -> float | None:
 
 def _row(run: Run, cell: Cell, step: Scale, pack: Scale, mark: str) -> Row:
     control = cell.kind == "control"
+    # The row's group says how it is called.
+    name = without_call_style(cell.impl)
     if not cell.ok:
-        return Row(cell.impl, message=f"{cell.status}: {cell.reason}", control=control)
+        return Row(name, message=f"{cell.status}: {cell.reason}", control=control)
     info = run.implementation_by_name.get(cell.impl)
     declared = ABSENT if info is None else info.profile or ABSENT
     cost = measured(cell.metric("step_ns"), step.factor, mark=mark)
     return Row(
-        cell.impl,
+        name,
         (
             # Its interval has a column of its own.
             replace(cost, interval=""),
