@@ -26,7 +26,7 @@ class Budget:
     `step_block_ns` for whole steps; where a period is longer than that, as many as
     half again the time allows, but `least_blocks`. At most `warm_up_ns` before them, and
     `latency_ns` for a distribution of single steps: at least `least_steps` of them
-    where four times that time allows it.
+    where six times that time allows it.
     """
 
     blocks: int = 20
@@ -117,7 +117,7 @@ def _cost(times: list[int], units: float) -> Cost:
 def measure_latency(cursor: Cursor, budget: Budget, step_ns: float, histogram: Any) -> None:
     """Fill `histogram` with single steps of phase 1; `step_ns` says how many fit."""
     wanted = budget.latency_ns / max(step_ns, 1.0)
-    affordable = min(4 * wanted, budget.least_steps)
+    affordable = min(6 * wanted, budget.least_steps)
     period = cursor.program.period
     steps = round(min(budget.most_steps, max(wanted, affordable)) / period + 1) * period
     cursor.replay.run_each(cursor.advance(steps), steps, histogram, histogram)
