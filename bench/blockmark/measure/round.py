@@ -121,8 +121,12 @@ class RoundOf:
     def _measure_step(self, manager: Any, cursor: Cursor, names: dict[int, str]) -> None:
         control = self.impl.kind == "control"
         if not control:
-            tables = [manager.block_table(seq) for seq in range(self.params["concurrency"])]
-            self._put("pool_run_length", mean_run_length(tables))
+            if cursor.program.probe:
+                cursor.run(cursor.program.probe)
+            live = [seq for seq in range(self.config.max_seqs) if _is_live(manager, seq)]
+            tables = [manager.block_table(seq) for seq in live]
+            if any(tables):
+                self._put("pool_run_length", mean_run_length(tables))
         budget = self.budget
         warm_up(cursor, budget.warm_up_ns)
         before = SoftwareCounts.now()

@@ -132,6 +132,7 @@ class Runner:
                 "impl": pair.subject.target,
                 "call_style": pair.call_style,
                 "params": pair.cell.values,
+                "config": asdict(pair.cell.pool_config),
                 "programs": programs["models"],
                 "condition": programs["condition"],
                 "budget": asdict(self.plan.budget),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -51,6 +51,7 @@ def verify_job(
         "impl": pair.subject.target,
         "call_style": pair.call_style,
         "params": pair.cell.values,
+        "config": asdict(pair.cell.pool_config),
         "programs": [prepared.jobs[pair.cell.key]["load"]],
         "steps": steps,
         "random_programs": random_programs,

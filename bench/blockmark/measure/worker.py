@@ -47,7 +47,7 @@ def run_job(job: dict[str, Any]) -> dict[str, Any]:
         impl = resolve(job["impl"])[0]
         if impl.unavailable:
             return {"status": "unavailable", "reason": impl.unavailable}
-        config = pool_config(job["params"])
+        config = PoolConfig(**job["config"])
         if job["kind"] == "verify":
             from .proof import prove
 
@@ -57,17 +57,6 @@ def run_job(job: dict[str, Any]) -> dict[str, Any]:
         return {"status": "ok", "metrics": measure_round(impl, config, job)}
     except TargetError as error:
         return {"status": "unavailable", "reason": str(error)}
-
-
-def pool_config(params: dict[str, Any]) -> PoolConfig:
-    """The manager's size for a cell's values; the same rule as `Cell.pool_config`."""
-    return PoolConfig(
-        total_blocks=params["total_blocks"],
-        block_size=params["block_size"],
-        max_seqs=max(2, params["concurrency"]),
-        max_blocks_per_seq=params["max_blocks_per_seq"],
-        id_bits=params["id_bits"],
-    )
 
 
 def _one_line(error: Exception) -> str:

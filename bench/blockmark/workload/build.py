@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from .decode import decode_facts, decode_program
+from .load import Load
 from .models import Measured, condition_manager, model_programs
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from .program import Program
     from .scenario import Cell
+
+# Workload -> module and function; each is a file of its own, imported when it is asked for.
+_LOADS = {
+    "decode": ("decode", "decode_load"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,13 +35,20 @@ class CellPrograms:
     facts: dict[str, Any]
 
 
+def build_load(cell: Cell) -> Load:
+    """The Program and facts of the cell's workload. Raises ConfigError."""
+    module, function = _LOADS[cell["workload"]]
+    make: Callable[[Cell], Load] = getattr(import_module(f".{module}", __package__), function)
+    return make(cell)
+
+
 def build_cell(cell: Cell) -> CellPrograms:
     """Make every Program of a cell. Raises ConfigError where the load does not fit."""
-    load = decode_program(cell)
+    load = build_load(cell)
     measured: dict[str, list[Measured]] = {}
     for model in cell["models"]:
         if model == "step":
-            measured[model] = [Measured(load, {1: "step_ns"})]
+            measured[model] = [Measured(load.program, {1: "step_ns"})]
         else:
             measured[model] = model_programs(model, cell)
-    return CellPrograms(condition_manager(cell), load, measured, decode_facts(cell, load))
+    return CellPrograms(condition_manager(cell), load.program, measured, load.facts)

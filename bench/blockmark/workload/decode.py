@@ -17,7 +17,8 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from .keys import ConfigError
+from .errors import ConfigError
+from .load import Load
 from .program import Op, Program, ProgramBuilder
 
 if TYPE_CHECKING:
@@ -136,10 +137,15 @@ def _best_output(most: int, concurrency: int, block_size: int) -> int:
     )
 
 
-def decode_program(cell: Cell, *, steps: int | None = None) -> Program:
+def decode_load(cell: Cell) -> Load:
+    """The Program and the facts of steady decode. Raises ConfigError."""
+    program = decode_program(cell)
+    return Load(program, decode_facts(cell, program))
+
+
+def decode_program(cell: Cell) -> Program:
     """The decode Program of a cell; one unit of phase 1 is a step.
 
-    `steps` cuts the body for a check of its beginning (then it is not cyclic).
     Raises ConfigError where the load does not fit the pool.
     """
     import numpy as np
@@ -162,7 +168,7 @@ def decode_program(cell: Cell, *, steps: int | None = None) -> Program:
     builder.step()
     builder.run(Op.ALLOCATE, slots, plan.prompts + plan.progress)
     builder.end_setup()
-    for step in range(plan.output if steps is None else min(steps, plan.output)):
+    for step in range(plan.output):
         replaced, lengths = plan.lengths(step)
         builder.step(phase=1)
         ended = slots[replaced]

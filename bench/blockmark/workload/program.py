@@ -90,7 +90,8 @@ class Program:
     `codes` uint8 [R], `run_start` int64 [R+1], `a b c` int32 [N],
     `step_runs` int64 [S+1], `phases` uint8 [S]. `units` maps a phase to the number
     of things that one period does in it: what a time is divided by. `width` is the
-    number of columns that a PACK writes.
+    number of columns that a PACK writes. After `probe` steps of the body the tables are
+    typical of the load: there one may look at them.
     """
 
     codes: memoryview
@@ -104,6 +105,7 @@ class Program:
     period: int
     units: dict[int, float] = field(default_factory=dict)
     width: int = 0
+    probe: int = 0
 
     @property
     def num_steps(self) -> int:
@@ -157,6 +159,7 @@ class Program:
             "period": self.period,
             "units": {str(k): v for k, v in self.units.items()},
             "width": self.width,
+            "probe": self.probe,
             "columns": {},
         }
         for name, (_, size) in _COLUMNS.items():
@@ -201,6 +204,7 @@ class Program:
                 period=int(header["period"]),
                 units={int(k): float(v) for k, v in header["units"].items()},
                 width=int(header["width"]),
+                probe=int(header["probe"]),
             )
         except (KeyError, TypeError, ValueError) as error:
             if isinstance(error, ProgramError):
@@ -254,8 +258,10 @@ class ProgramBuilder:
         for code, a, b, c in items:
             self.run(code, a, b, c)
 
-    def build(self, *, period: int = 1, units: dict[int, float], width: int = 0) -> Program:
-        """The finished Program. `period` in steps; `units` as in Program."""
+    def build(
+        self, *, period: int = 1, units: dict[int, float], width: int = 0, probe: int = 0
+    ) -> Program:
+        """The finished Program. `period` in steps; the rest as in Program."""
         self._step_runs.append(len(self._codes))
         return Program(
             codes=memoryview(self._codes),
@@ -269,4 +275,5 @@ class ProgramBuilder:
             period=period,
             units=units,
             width=width,
+            probe=probe,
         )

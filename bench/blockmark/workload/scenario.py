@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 # What a scenario file may hold beside the keys of a cell.
 _FILE_KEYS = ("title", "analysis", "implementations", "matrix")
 _MAX_CELLS = 10_000
+# Slots that hold cached prefixes, where a workload keeps them.
+CACHE_SLOTS = 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +44,25 @@ class Cell:
         return dict(self.params)
 
     def number(self, name: str) -> int | None:
-        """A whole-number key, or None where it was left open."""
+        """A whole-number key, or None where it was left open.
+
+        Raises ConfigError for a distribution: steady loads need equal lives.
+        """
         value = self.values.get(name)
+        if isinstance(value, str):
+            raise ConfigError(
+                f'{name} = {value} is a distribution, but workload = "{self["workload"]}" takes '
+                f'one number; distributions are for workload = "serving"'
+            )
         return None if value is None else int(value)  # type: ignore[arg-type]
+
+    @property
+    def sequences(self) -> int:
+        """Sequences that the load may have live at once: slots of the manager."""
+        per_request = self.values.get("beam_width") or self.values.get("parallel_samples") or 1
+        running = int(self["concurrency"]) * int(per_request)  # type: ignore[arg-type]
+        cached = CACHE_SLOTS if self.values.get("prefix_cache") == "on" else 0
+        return running + cached
 
     @property
     def pool_config(self) -> PoolConfig:
@@ -55,7 +73,7 @@ class Cell:
         return PoolConfig(
             total_blocks=self["total_blocks"],
             block_size=self["block_size"],
-            max_seqs=max(2, self["concurrency"]),
+            max_seqs=max(2, self.sequences),
             max_blocks_per_seq=self["max_blocks_per_seq"],
             id_bits=self["id_bits"],
         )
@@ -106,13 +124,11 @@ class Scenario:
                 f"{self.where}: [matrix] makes {count:,} cells; at most {_MAX_CELLS:,}"
             )
         names = list(self.matrix)
-        defaults = {name: key.default for name, key in KEYS.items() if key.default is not None}
         cells = []
         for point in itertools.product(*self.matrix.values()):
-            values: dict[str, Value] = {**defaults, **self.fixed}
-            values.update(zip(names, point, strict=True))
-            ordered = tuple((name, values[name]) for name in KEYS if name in values)
-            cell = Cell(self.name, ordered)
+            given: dict[str, Value] = {**self.fixed}
+            given.update(zip(names, point, strict=True))
+            cell = Cell(self.name, _complete(given, self.where))
             _check_together(cell, self.where)
             cells.append(cell)
         return cells
@@ -123,6 +139,24 @@ class Scenario:
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
+def _complete(given: dict[str, Value], where: str) -> tuple[tuple[str, Value], ...]:
+    """Every key that the workload reads, with its value; in the order of KEYS."""
+    workload = given.get("workload", KEYS["workload"].default)
+    values = []
+    for name, key in KEYS.items():
+        if key.workloads and workload not in key.workloads:
+            if name in given:
+                raise ConfigError(
+                    f'{where}: {name} has no effect on workload = "{workload}"; it is for '
+                    f"{', '.join(key.workloads)}"
+                )
+            continue
+        value = given.get(name, key.default)
+        if value is not None:
+            values.append((name, value))
+    return tuple(values)
+
+
 def _check_together(cell: Cell, where: str) -> None:
     """What no single key can tell."""
     bits, total = cell["id_bits"], cell["total_blocks"]
@@ -131,7 +165,8 @@ def _check_together(cell: Cell, where: str) -> None:
             f"{where}: total_blocks = {total:,} is more than id_bits = {bits} can number "
             f"({1 << bits:,}); set id_bits = {'32' if total <= 1 << 32 else '64'}"
         )
-    if cell["concurrency"] > total:
+    # A serving load waits when the pool is full; the others have all requests live.
+    if cell["workload"] != "serving" and cell["concurrency"] > total:
         raise ConfigError(
             f"{where}: total_blocks = {total:,} is too small for concurrency = "
             f"{cell['concurrency']:,}: every sequence needs a block; raise total_blocks to at "
@@ -195,8 +230,13 @@ def parse_setting(text: str) -> tuple[str, list[Value]]:
     name = name.strip()
     if name not in KEYS:
         raise ConfigError(f'{where}: unknown key "{name}"{nearest(name, list(KEYS))}')
-    words = [word.strip() for word in raw.split(",")]
-    if KEYS[name].many:
+    key = KEYS[name]
+    if key.text:
+        return name, [parse(name, raw, where)]
+    # The parameters of a distribution have commas of their own.
+    separator = ";" if key.spread and ":" in raw else ","
+    words = [word.strip() for word in raw.split(separator)]
+    if key.many:
         return name, [parse(name, words, where)]
     return name, [parse(name, _scalar(word), where) for word in words]
 
