@@ -66,8 +66,11 @@ class FakeReplay:
 
 def test_a_block_is_whole_periods_of_about_the_wanted_length() -> None:
     cursor = Cursor(FakeReplay(ns=1000), program(period=4))
-    assert calibrate(cursor, 1_000_000) == 1000  # 1,000 steps of 1 us, a multiple of 4
-    assert calibrate(Cursor(FakeReplay(ns=5_000_000), program(period=4)), 1_000_000) == 4
+    # 1,000 steps of 1 us, a multiple of 4.
+    assert calibrate(cursor, 1_000_000) == (1000, 1_000_000)
+    slow = FakeReplay(ns=5_000_000)
+    assert calibrate(Cursor(slow, program(period=4)), 1_000_000) == (4, 20_000_000)
+    assert len(slow.calls) == 1, "a long period is run once"
 
 
 def test_the_least_block_is_per_unit_and_noise_stays_in_the_mean() -> None:
@@ -186,10 +189,31 @@ def test_long_blocks_are_fewer_but_never_less_than_asked(monkeypatch: pytest.Mon
             now[0] += steps * self.ns
             return super().run(first, steps)
 
-    # A period takes 20 ms where blocks of 1 ms were wanted: 15 ms are over after one.
-    slow = Slow(ns=5_000_000)
-    measure_costs(Cursor(slow, program(period=4)), 10, 1_000_000, 3)
-    assert len(slow.calls) == 3 + 3  # calibration, then the least number of blocks
+    # A period takes 6 ms where blocks of 4 ms were wanted: 36 of 60 ms are over after six.
+    slow = Slow(ns=1_500_000)
+    measure_costs(Cursor(slow, program(period=4)), 10, 4_000_000, 3)
+    assert len(slow.calls) == 3 + 10  # three to calibrate
+    slow = Slow(ns=1_900_000)
+    measure_costs(Cursor(slow, program(period=4)), 10, 4_000_000, 3)
+    assert 3 + 3 <= len(slow.calls) < 3 + 10
     quick = Slow(ns=1000)
     measure_costs(Cursor(quick, program(period=4)), 10, 1_000_000, 3)
     assert [steps for _, steps in quick.calls].count(1000) == 10
+
+
+def test_a_long_period_is_timed_in_segments_each_at_its_least() -> None:
+    class Uneven(FakeReplay):
+        """Step i takes i ms, and every third call loses 50 ms."""
+
+        def run(self, first: int, steps: int) -> tuple[int, int]:
+            self.calls.append((first, steps))
+            lost = 50_000_000 if len(self.calls) % 3 == 0 else 0
+            return sum(((first + i) % 8 + 1) * 1_000_000 for i in range(steps)) + lost, 0
+
+    replay = Uneven()
+    whole = program(period=8, body=8, units={1: 8.0})
+    cost = measure_costs(Cursor(replay, whole), 10, 5_000_000, 4)[1]
+    # 1 + 2 + ... + 8 = 36 ms a period, in 8 segments of one step; none is left disturbed.
+    assert cost.least == pytest.approx(36_000_000 / 8)
+    assert cost.mean > cost.least
+    assert {steps for _, steps in replay.calls[3:]} == {1}

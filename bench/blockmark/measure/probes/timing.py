@@ -33,7 +33,7 @@ class Budget:
     block_ns: int = 500_000
     step_blocks: int = 30
     step_block_ns: int = 1_000_000
-    least_blocks: int = 5
+    least_blocks: int = 4
     warm_up_ns: int = 60_000_000
     latency_ns: int = 40_000_000
     least_steps: int = 1_100
@@ -68,20 +68,24 @@ class Cursor:
         return self.replay.run(self.advance(steps), steps)
 
 
-def calibrate(cursor: Cursor, block_ns: int) -> int:
-    """Steps in a block: whole periods that take about `block_ns`, at least one.
+def calibrate(cursor: Cursor, block_ns: int) -> tuple[int, int]:
+    """(steps, their ns) of a block: whole periods that take about `block_ns`.
 
     Doubles until a run is long enough to tell. The least of three decides, so that
-    neither a first, cold run nor a pre-empted one makes all blocks too short.
+    neither a first, cold run nor a pre-empted one makes all blocks too short; but a
+    period that is far longer than a block runs only once.
     """
     period = cursor.program.period
     steps = period
     while True:
-        ns = min(sum(cursor.run(steps)) for _ in range(3))
+        ns = sum(cursor.run(steps))
+        if ns < 8 * block_ns:
+            ns = min(ns, *(sum(cursor.run(steps)) for _ in range(2)))
         if ns >= block_ns // 2 or steps >= 1 << 24:
             break
         steps *= 2
-    return max(period, round(steps * block_ns / max(ns, 1) / period) * period)
+    periods = max(1, round(steps * block_ns / max(ns, 1) / period))
+    return periods * period, ns * periods * period // steps
 
 
 def warm_up(cursor: Cursor, most_ns: int) -> None:
@@ -89,7 +93,7 @@ def warm_up(cursor: Cursor, most_ns: int) -> None:
     program, left = cursor.program, most_ns
     done = 0
     while done < program.body_steps and left > 0:
-        steps = min(program.body_steps - done, max(program.period, program.body_steps // 16))
+        steps = min(program.body_steps - done, max(1, program.body_steps // 16))
         start = perf_counter_ns()
         cursor.run(steps)
         left -= perf_counter_ns() - start
@@ -97,21 +101,38 @@ def warm_up(cursor: Cursor, most_ns: int) -> None:
 
 
 def measure_costs(cursor: Cursor, blocks: int, block_ns: int, least_blocks: int) -> dict[int, Cost]:
-    """Phase -> cost of one unit of that phase, from blocks of about `block_ns`."""
-    steps = calibrate(cursor, block_ns)
-    periods = steps // cursor.program.period
+    """Phase -> cost of one unit of that phase, from blocks of about `block_ns`.
+
+    A period that takes longer than two blocks is cut into segments of about a block,
+    and the least of every segment over several turns is added up: a block longer than
+    a scheduler slice would never run undisturbed, and blocks of one segment alone
+    would not do the same operations as the others.
+    """
+    program = cursor.program
+    steps, ns = calibrate(cursor, block_ns)
+    segments = [steps]
+    if steps == program.period and ns > 2 * block_ns:
+        segments = _split(steps, min(steps, -(-ns // block_ns)))
     deadline = perf_counter_ns() + blocks * block_ns * 3 // 2
-    times: list[tuple[int, int]] = []
-    while len(times) < least_blocks or (len(times) < blocks and perf_counter_ns() < deadline):
-        times.append(cursor.run(steps))
+    turns: list[list[tuple[int, int]]] = []
+    while len(turns) < least_blocks or (len(turns) < blocks and perf_counter_ns() < deadline):
+        turns.append([cursor.run(part) for part in segments])
+    periods = steps // program.period
     return {
-        phase: _cost([block[phase - 1] for block in times], units * periods)
-        for phase, units in cursor.program.units.items()
+        phase: _cost([[part[phase - 1] for part in turn] for turn in turns], units * periods)
+        for phase, units in program.units.items()
     }
 
 
-def _cost(times: list[int], units: float) -> Cost:
-    return Cost(min(times) / units, sum(times) / len(times) / units)
+def _split(steps: int, parts: int) -> list[int]:
+    """`steps` in `parts` parts that differ by one at most."""
+    return [steps * (i + 1) // parts - steps * i // parts for i in range(parts)]
+
+
+def _cost(turns: list[list[int]], units: float) -> Cost:
+    """`turns` holds the ns of each segment, for every turn."""
+    least = sum(min(times) for times in zip(*turns, strict=True))
+    return Cost(least / units, sum(map(sum, turns)) / len(turns) / units)
 
 
 def measure_latency(cursor: Cursor, budget: Budget, step_ns: float, histogram: Any) -> None:
@@ -141,4 +162,6 @@ def measure_cold(
                 histogram.record(ns)
         for phase, ns in block.items():
             sums[phase].append(ns)
-    return {phase: _cost(times, program.units[phase]) for phase, times in sums.items()}
+    return {
+        phase: _cost([[ns] for ns in times], program.units[phase]) for phase, times in sums.items()
+    }
