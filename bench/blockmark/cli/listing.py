@@ -52,10 +52,15 @@ def _keys() -> list[str]:
     for key in KEYS.values():
         if key.choices:
             values = " ".join(str(choice) for choice in key.choices)
+        elif key.text:
+            values = "text"
         else:
             values = f"{key.low:,.10g} to {key.high:,.10g} {key.unit}".rstrip()
-        default = "chosen from the load" if key.default is None else _shown(key.default)
-        lines.append(f"{key.name:20} {key.meaning}; {values} [default: {default}]")
+        if key.spread:
+            values += ", or a distribution such as lognormal:median=512,p99=4096"
+        default = "chosen from the load" if key.default is None else _shown(key.default) or "none"
+        readers = f" [{', '.join(key.workloads)}]" if key.workloads else ""
+        lines.append(f"{key.name:22} {key.meaning}; {values} [default: {default}]{readers}")
     return lines
 
 

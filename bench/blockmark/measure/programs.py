@@ -37,7 +37,9 @@ def prepare(cells: list[Cell], folder: Path) -> Prepared:
             continue
         programs = build_cell(cell)
         prepared.facts[cell.key] = programs.facts
-        prepared.jobs[cell.key] = _save(programs, folder / cell.key)
+        job = _save(programs, folder / cell.key)
+        job["sequences"] = programs.facts.get("running_mean", cell["concurrency"])
+        prepared.jobs[cell.key] = job
     return prepared
 
 

@@ -24,8 +24,8 @@ _NEEDED = ("allocate", "append_slot", "free", "block_table", "num_free_blocks")
 def prove(impl: Implementation, config: PoolConfig, job: dict[str, Any]) -> dict[str, Any]:
     """Verify an implementation; the result is `ok`, `wrong` or `unavailable`.
 
-    The job names `random_programs` (how many), `programs` (paths of decode programs)
-    and `steps` (how many steps of each to compare).
+    The job names `random_programs` (how many), `programs` (paths of loads) and
+    `operations` (how many of each load to compare, in whole steps).
     """
     if impl.kind == "control":
         return {"status": "ok", "operations": 0, "steps": 0}
@@ -42,7 +42,7 @@ def prove(impl: Implementation, config: PoolConfig, job: dict[str, Any]) -> dict
             rng = random.Random(f"{job['seed']}/{number}")
             _prove_random(impl, style, config, rng, number, done)
         for path in job["programs"]:
-            _prove_program(impl, style, config, Program.load(Path(path)), job["steps"], done)
+            _prove_program(impl, style, config, Program.load(Path(path)), job["operations"], done)
     except WrongAnswer as wrong:
         return {"status": "wrong", "reason": str(wrong)}
     return {"status": "ok", "operations": done.operations, "steps": done.steps}
@@ -79,20 +79,31 @@ def _prove_program(
     style: str,
     config: PoolConfig,
     program: Program,
-    steps: int,
+    operations: int,
     done: Verified,
 ) -> None:
     checker = Checker(impl.make_manager(config), config, impl.reuse_order)
-    last = min(program.num_steps, program.setup_steps + steps)
+    last = _steps_with(program, operations)
     # All tables are compared some times on the way, and at the end.
-    _replay(checker, program, range(last), "decode program", max(1, last // 6))
+    _replay(checker, program, range(last), "the load", max(1, last // 6))
     try:
         checker.compare_all()
     except WrongAnswer as wrong:
-        raise WrongAnswer(f"decode program, after step {last - 1}: {wrong}") from None
+        raise WrongAnswer(f"the load, after step {last - 1}: {wrong}") from None
     done.operations += checker.done.operations
     done.steps += checker.done.steps
-    _prove_replay(impl, style, config, program, last, "replay of the decode program")
+    _prove_replay(impl, style, config, program, last, "replay of the load")
+
+
+def _steps_with(program: Program, operations: int) -> int:
+    """Steps from the first on, set-up included, with at least so many body operations."""
+    step = program.setup_steps
+    first = program.run_start[program.step_runs[step]]
+    while step < program.num_steps:
+        step += 1
+        if program.run_start[program.step_runs[step]] - first >= operations:
+            break
+    return step
 
 
 def _replay(checker: Checker, program: Program, steps: range, what: str, every: int) -> None:

@@ -43,6 +43,8 @@ class RoundOf:
         self.config = config
         self.params = job["params"]
         self.call_style: str = job["call_style"]
+        # Live on average: what a step's cost is shared by.
+        self.sequences: float = job["sequences"]
         self.software_counters: bool = job["software_counters"]
         self.budget = Budget(**job["budget"])
         self.condition = Program.load(Path(job["condition"]))
@@ -143,7 +145,7 @@ class RoundOf:
                 self._put(name, value)
         self._keep(costs, names)
         step = costs[1]
-        sequences = self.params["concurrency"]
+        sequences = self.sequences
         self.metrics["step_per_sequence_ns"] = {
             "value": step.least / sequences,
             "mean": step.mean / sequences,

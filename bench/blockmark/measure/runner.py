@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     Progress = Callable[[int, int, str], None]
 
-_VERIFY_STEPS, _VERIFY_STEPS_QUICK = 64, 16
+_OPERATIONS, _OPERATIONS_QUICK = 32_000, 8_000
 _RANDOM_PROGRAMS, _RANDOM_PROGRAMS_QUICK = 30, 6
 
 
@@ -115,7 +115,7 @@ class Runner:
             pair,
             self._prepared,
             random_programs=(_RANDOM_PROGRAMS_QUICK if quick else _RANDOM_PROGRAMS) * first,
-            steps=_VERIFY_STEPS_QUICK if quick else _VERIFY_STEPS,
+            operations=_OPERATIONS_QUICK if quick else _OPERATIONS,
             seed=self.plan.seed,
         )
         return Job(job, self.plan.timeout_s, self._stop).result()
@@ -133,6 +133,7 @@ class Runner:
                 "call_style": pair.call_style,
                 "params": pair.cell.values,
                 "config": asdict(pair.cell.pool_config),
+                "sequences": programs["sequences"],
                 "programs": programs["models"],
                 "condition": programs["condition"],
                 "budget": asdict(self.plan.budget),

@@ -43,7 +43,7 @@ class Verification:
 
 
 def verify_job(
-    pair: Pair, prepared: Prepared, *, random_programs: int, steps: int, seed: int
+    pair: Pair, prepared: Prepared, *, random_programs: int, operations: int, seed: int
 ) -> dict[str, Any]:
     """The request to a worker that proves one pair."""
     return {
@@ -53,7 +53,7 @@ def verify_job(
         "params": pair.cell.values,
         "config": asdict(pair.cell.pool_config),
         "programs": [prepared.jobs[pair.cell.key]["load"]],
-        "steps": steps,
+        "operations": operations,
         "random_programs": random_programs,
         "seed": seed,
         "memory_limit": memory_limit(),
@@ -67,7 +67,7 @@ def verify_all(
     random_programs: int,
     seed: int | None,
     timeout_s: float,
-    steps: int = 256,
+    operations: int = 120_000,
 ) -> Iterator[Verification]:
     """Verify every implementation in every cell of a scenario; controls are left out.
 
@@ -85,7 +85,7 @@ def verify_all(
             if reason := pair.unavailable or prepared.refused.get(pair.cell.key):
                 return {"status": "unavailable", "reason": reason}
             count = random_programs if pair.cell == plan.cells[0] else 0
-            job = verify_job(pair, prepared, random_programs=count, steps=steps, seed=plan.seed)
+            job = verify_job(pair, prepared, random_programs=count, operations=operations, seed=plan.seed)
             return Job(job, timeout_s, stop).result()
 
         pool = ThreadPoolExecutor(usable_cores())

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 # Workload -> module and function; each is a file of its own, imported when it is asked for.
 _LOADS = {
     "decode": ("decode", "decode_load"),
+    "serving": ("serving", "serving_load"),
 }
 
 

@@ -26,6 +26,7 @@ _CHURN_BLOCKS = 4096
 # Different random orders in a cyclic body, so that no predictor learns one by heart.
 _VARIANTS = 8
 _CAN_ALLOCATE_CALLS = 1024
+_MOST_HANDLES = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,9 +235,11 @@ def condition_pool(builder: ProgramBuilder, cell: Cell) -> None:
         return
     # Shuffled: every block comes back alone, in random order. Burst: between a full
     # and a nearly empty pool, hand-outs of 16 come back in random order.
+    # Of a very large pool, pieces come back: a program has no room for every block.
     size = 1 if cell["pool"] == "shuffled" else min(16, total)
+    size = max(size, -(-total // _MOST_HANDLES))
     numbers = np.arange(total // size, dtype=np.int32)
-    for _ in range(1 if size == 1 else 3):
+    for _ in range(1 if cell["pool"] == "shuffled" else 3):
         builder.step()
         builder.run(Op.TAKE, numbers, size)
         builder.run(Op.GIVE, rng.permutation(numbers))

@@ -223,6 +223,11 @@ class ProgramBuilder:
         self._phases = array("B")
         self._setup_steps = 0
 
+    @property
+    def num_steps(self) -> int:
+        """Steps begun so far."""
+        return len(self._phases)
+
     def step(self, phase: int = 0) -> None:
         """Begin a step whose time goes to `phase`."""
         if self._phases:
