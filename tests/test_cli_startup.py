@@ -33,6 +33,7 @@ def imported(*words: str, cwd: Path) -> set[str]:
         ["--help"],
         ["--version"],
         ["run", "--help"],
+        ["trace", "--help"],
         ["list", "scenarios"],
         ["list", "impls"],
         ["list", "metrics"],

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from blockmark.measure.probes.memory import mean_run_length, peak_rss_bytes
+from blockmark.measure.probes.memory import contiguity, peak_rss_bytes
 from blockmark.measure.probes.software import SoftwareCounts
 from blockmark.measure.probes.timing import (
     Budget,
@@ -139,21 +139,22 @@ def test_a_cold_sample_is_one_step() -> None:
 
 
 @pytest.mark.parametrize(
-    ("tables", "length"),
+    ("tables", "length", "descriptors"),
     [
-        ([[0, 1, 2, 3]], 4.0),
-        ([[3, 2, 1, 0]], 1.0),
-        ([[0, 1], [2, 3]], 2.0),  # a run ends with its table
-        ([[5, 6, 9, 10, 11, 2]], 2.0),
+        ([[0, 1, 2, 3]], 4.0, 1.0),
+        ([[3, 2, 1, 0]], 1.0, 4.0),
+        ([[0, 1], [2, 3]], 2.0, 1.0),  # a run ends with its table
+        ([[5, 6, 9, 10, 11, 2]], 2.0, 3.0),
+        ([[5, 6], [9, 3, 4], []], 5 / 3, 1.5),
     ],
 )
-def test_run_length_by_hand(tables: list[list[int]], length: float) -> None:
-    assert mean_run_length(tables) == length
+def test_contiguity_by_hand(tables: list[list[int]], length: float, descriptors: float) -> None:
+    assert contiguity(tables) == (length, descriptors)
 
 
-def test_run_length_of_nothing_is_an_error() -> None:
+def test_contiguity_of_nothing_is_an_error() -> None:
     with pytest.raises(ValueError, match="no block"):
-        mean_run_length([[], []])
+        contiguity([[], []])
 
 
 def test_peak_is_this_process_and_grows(tmp_path: Any) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from blockmark.measure.probes.memory import mean_run_length
+from blockmark.measure.probes.memory import contiguity
 from blockmark.measure.verify import Checker
 from blockmark.workload.models import (
     condition_manager,
@@ -207,7 +207,7 @@ def handed_out(condition: str) -> float:
     assert manager.num_free_blocks == 4096, "conditioning must give every block back"
     for seq in range(64):
         manager.allocate(seq, 64 * 16)
-    return mean_run_length([manager.block_table(seq) for seq in range(64)])
+    return contiguity([manager.block_table(seq) for seq in range(64)])[0]
 
 
 def test_conditions_scatter_the_free_ids_as_they_say() -> None:

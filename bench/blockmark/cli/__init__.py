@@ -9,7 +9,7 @@ import sys
 
 import typer
 
-from . import compare, doctor, listing, report, run, verify
+from . import compare, doctor, listing, report, run, trace, verify
 from .errors import EXIT_INTERRUPTED, EXIT_USAGE, known_errors
 
 app = typer.Typer(
@@ -26,6 +26,7 @@ app.command("verify")(verify.command)
 app.command("compare")(compare.command)
 app.command("report")(report.command)
 app.command("list")(listing.command)
+app.command("trace")(trace.command)
 app.command("doctor")(doctor.command)
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from blockmark.workload.program import Program
 
 from .conditions import ConditionError, age_heaps, make_evictor, set_collector
-from .probes.memory import mean_run_length, peak_rss_bytes, structure_bytes
+from .probes.memory import contiguity, peak_rss_bytes, structure_bytes
 from .probes.software import SoftwareCounts
 from .probes.timing import (
     Budget,
@@ -128,7 +128,9 @@ class RoundOf:
             live = [seq for seq in range(self.config.max_seqs) if _is_live(manager, seq)]
             tables = [manager.block_table(seq) for seq in live]
             if any(tables):
-                self._put("pool_run_length", mean_run_length(tables))
+                run_length, descriptors = contiguity(tables)
+                self._put("pool_run_length", run_length)
+                self._put("move_descriptors", descriptors)
         budget = self.budget
         warm_up(cursor, budget.warm_up_ns)
         before = SoftwareCounts.now()

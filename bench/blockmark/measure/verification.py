@@ -85,7 +85,9 @@ def verify_all(
             if reason := pair.unavailable or prepared.refused.get(pair.cell.key):
                 return {"status": "unavailable", "reason": reason}
             count = random_programs if pair.cell == plan.cells[0] else 0
-            job = verify_job(pair, prepared, random_programs=count, operations=operations, seed=plan.seed)
+            job = verify_job(
+                pair, prepared, random_programs=count, operations=operations, seed=plan.seed
+            )
             return Job(job, timeout_s, stop).result()
 
         pool = ThreadPoolExecutor(usable_cores())

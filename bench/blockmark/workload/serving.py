@@ -104,6 +104,7 @@ def _from_trace(cell: Cell, said: dict[str, Any]) -> list[Request]:
     said["requests"] = len(requests)
     said["skipped"] = dict(trace.skipped)
     said["speedup"] = cell["trace_speedup"]
+    said["oddities"] = trace.oddities()
     if made_up is not None:
         said["arrivals"] = "made up: the trace has none"
     return requests

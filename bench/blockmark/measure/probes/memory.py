@@ -25,10 +25,12 @@ def peak_rss_bytes(status: Path = _STATUS) -> int | None:
     return None
 
 
-def mean_run_length(tables: list[list[int]]) -> float:
-    """Mean length of runs of consecutive ids within tables: 1 is fully scattered.
+def contiguity(tables: list[list[int]]) -> tuple[float, float]:
+    """(mean length of runs of consecutive ids, mean number of runs in a table).
 
-    It is the proof of the condition `pool`. Raises ValueError if there is no block.
+    A run ends with its table; a length of 1 is fully scattered. The first is the proof
+    of the condition `pool`; the second is the number of copy descriptors that moving a
+    sequence takes, for which engines pay. Raises ValueError if there is no block.
     """
     blocks = runs = 0
     for table in tables:
@@ -36,7 +38,7 @@ def mean_run_length(tables: list[list[int]]) -> float:
         runs += sum(1 for i, block in enumerate(table) if i == 0 or block != table[i - 1] + 1)
     if not runs:
         raise ValueError("no block was handed out")
-    return blocks / runs
+    return blocks / runs, runs / sum(1 for table in tables if table)
 
 
 def structure_bytes(manager: Any) -> dict[str, float | str]:
