@@ -12,8 +12,8 @@ PUBLISHED = """
     step_ns step_per_sequence_ns step_latency_ns pack_ns pack_changed_ns fork_per_block_ns
     cow_per_copy_ns busy_share_estimated busy_share_with_pack_estimated share_of_1ms_step
     share_of_10ms_step share_of_30ms_step heap_allocations_per_step table_bytes pool_bytes
-    peak_rss_bytes pool_run_length minor_faults voluntary_switches involuntary_switches
-    cpu_share_of_wall
+    peak_rss_bytes pool_run_length move_descriptors minor_faults voluntary_switches
+    involuntary_switches cpu_share_of_wall
 """
 NAMES = PUBLISHED.split()
 

@@ -317,6 +317,17 @@ _ROWS = (
         "count",
     ),
     Metric(
+        "move_descriptors",
+        "count",
+        "condition",
+        "count",
+        "lower",
+        "runs of consecutive ids in the tables after set-up / tables",
+        "How many copies moving one sequence takes, such as to the host and back: "
+        "one for each run of neighbouring blocks",
+        "count",
+    ),
+    Metric(
         "minor_faults",
         "count",
         "software",
