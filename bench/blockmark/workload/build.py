@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 # Workload -> module and function; each is a file of its own, imported when it is asked for.
 _LOADS = {
     "decode": ("decode", "decode_load"),
+    "beam": ("beam", "beam_load"),
+    "parallel-sampling": ("parallel_sampling", "parallel_sampling_load"),
+    "speculative": ("speculative", "speculative_load"),
+    "sliding-window": ("sliding_window", "sliding_window_load"),
     "serving": ("serving", "serving_load"),
 }
 
