@@ -17,6 +17,7 @@ from blockmark.report.console import print_run
 from blockmark.runs.codec import parse_run
 from golden_text import assert_golden
 from run_factory import find_cell, make_run
+from swept_run_factory import make_swept_run, make_workload_run
 
 ESCAPE = "\x1b"
 
@@ -57,6 +58,48 @@ def test_the_whole_screen_of_one_setting() -> None:
     ]
     content["implementations"] = [i for i in content["implementations"] if i["name"] in keep]
     assert_golden("console_one_setting.txt", screen(content, 80, operations=False, **PLACES))
+
+
+def test_the_whole_screen_of_many_settings() -> None:
+    content = make_swept_run(refused=(1_048_576,))
+    text = screen(content, 80, **PLACES)
+    assert max(map(len, text.splitlines())) <= 80
+    assert_golden("console_growth.txt", text)
+
+
+def test_the_whole_screen_of_loads_that_differ() -> None:
+    content = make_workload_run("serving", (16, 64, 512, 1024))
+    for setting, share in zip(content["settings"], (0.3, 0.2, 0.0, 0.0), strict=True):
+        setting["facts"]["cache"]["hit_share"] = share
+        if not share:
+            size = setting["params"]["block_size"]
+            note = f"the shared prefix of 100 tokens is shorter than a block of {size}"
+            setting["facts"]["cache"]["note"] = note
+    assert_golden("console_loads.txt", screen(content, 80, **PLACES))
+
+
+def test_what_a_load_was_about_stands_below_what_a_step_is() -> None:
+    text = " ".join(screen(make_workload_run("speculative")).split())
+    assert "(2 operations a sequence). Speculative lookahead: 37.5 % of the tokens" in text
+
+
+@pytest.mark.parametrize("width", [20, 40, 60])
+def test_many_settings_on_a_narrow_screen_keep_their_numbers(width: int) -> None:
+    content = make_swept_run(impls=("flat-stack/cpp", "vector/py", "null/cpp"))
+    numbers = re.compile(r"(?<![\w.])\d[\d,.]*\d(?![\w.])")
+    wide = set(numbers.findall(screen(content, 80)))
+    assert len(wide) > 60
+    assert wide <= set(numbers.findall(screen(content, width)))
+
+
+def test_the_order_of_ids_is_proved_beside_the_pool() -> None:
+    content = make_workload_run("beam")
+    for cell, descriptors in zip(content["cells"], (134.0, 96.5, 134.0), strict=False):
+        cell["metrics"]["move_descriptors"] |= {"value": descriptors, "values": [descriptors]}
+        cell["metrics"]["move_descriptors"] |= {"low": None, "high": None, "rounds": 1}
+    text = " ".join(screen(content).split())
+    assert "pool fresh (ids: mean run 1.4, 96.5-134 descriptors a sequence)" in text
+    assert "descriptors a sequence 134 96.5 134" in text
 
 
 def test_every_number_of_80_columns_is_there_at_60_and_at_30() -> None:

@@ -143,6 +143,13 @@ def test_every_number_of_a_run_is_there_whole_at_every_width(width: int) -> None
         ("x[a=1,b=2]", 6, ["x[a=1,", "b=2]"]),
         ("内存池内存", 5, ["内存", "池内", "存"]),
         ("a b", 0, ["a", "b"]),
+        ("5 rounds, 77 ns", 12, ["5 rounds,", "77 ns"]),
+        ("a share of 0.243 % is", 16, ["a share of", "0.243 % is"]),
+        ("takes 1.50-1.56 us", 14, ["takes", "1.50-1.56 us"]),
+        ("all 1,024 KiB", 7, ["all", "1,024", "KiB"]),
+        ("lookups (2 operations each)", 14, ["lookups", "(2 operations", "each)"]),
+        ("12 or 123456 sequences", 6, ["12 or", "123456", "sequen", "ces"]),
+        ("g++ 12.2 Python", 10, ["g++ 12.2", "Python"]),
     ],
 )
 def test_text_is_wrapped_at_blanks_then_between_parts_then_anywhere(

@@ -15,6 +15,7 @@ from blockmark.report.step_table import step_table
 from blockmark.runs.codec import parse_run
 from golden_text import assert_golden
 from run_factory import find_cell, make_run
+from swept_run_factory import make_swept_run, make_workload_run
 
 PARSER = MarkdownIt("commonmark").enable("table")
 HOSTILE = [
@@ -70,6 +71,110 @@ def test_the_main_table_alone() -> None:
     assert_golden("main_table.md", text)
     assert text.startswith("**Quick run: not for decisions.**")
     assert len(tables(text)) == 2
+
+
+FEW = ("flat-stack/cpp", "vector/cpp", "null/cpp")
+
+
+def test_the_main_table_of_many_settings_is_one() -> None:
+    text = render_main_table(parse_run(make_swept_run(impls=FEW)))
+    assert_golden("main_table_growth.md", text)
+    assert len(tables(text)) == 1
+
+
+def test_the_growth_stands_before_its_settings_with_pictures_and_tables() -> None:
+    run = parse_run(make_swept_run(values=(1024, 4096, 16_384, 65_536), impls=FEW))
+    picture = Picture("growth.png", "Growth", "How to read.", None, b"", "scale-pool")
+    text = render_report(run, [picture])
+    heads = re.findall(r"^## (.*)$", text, re.MULTILINE)
+    assert heads[3:8] == [
+        "scale-pool over total_blocks",
+        *(f"scale-pool, total_blocks {size}" for size in ("1,024", "4,096", "16,384", "65,536")),
+    ]
+    growth = text[text.index(f"## {heads[3]}") : text.index(f"## {heads[4]}")]
+    assert "![Growth](growth.png)" in growth
+    assert "1,024 to 65,536 blocks x 16 tokens" in growth
+    assert [rows[0][0] for rows in tables(growth)] == [
+        "whole step, us",
+        "lookup chain, shuffled, ns",
+        "alloc + free, burst, ns",
+        "alloc + free, mixed, ns",
+        "pack, per row, ns",
+        "pool alone: take + give, ns",
+        "block tables, KiB",
+    ]
+    assert tables(growth)[0][0] == [
+        "whole step, us",
+        "1,024",
+        "4,096",
+        "16,384",
+        "65,536",
+        "65,536/1,024",
+    ]
+    # The answer is told for the two ends.
+    answer = text[text.index("## Answer") : text.index("## Setting")]
+    assert "- **Cheapest to within 5 %, over total" in answer
+    assert re.findall(r"^scale-pool.*:$", answer, re.MULTILINE) == [
+        "scale-pool, total_blocks 1,024:",
+        "scale-pool, total_blocks 65,536:",
+    ]
+
+
+def test_what_a_load_was_about_is_a_small_table() -> None:
+    text = render_report(parse_run(make_workload_run("beam")))
+    rows = next(rows for rows in tables(text) if rows[0][0] == "The load")
+    assert rows[1:] == [
+        ["workload", "beam search"],
+        ["running sequences, mean", "256"],
+        ["forks a step", "12.5"],
+        ["copies a step", "8.25"],
+        ["bytes copied a step", "16.5 MiB"],
+        ["table entries shared", "62.0 %"],
+    ]
+    assert "The load" not in render_report(parse_run(make_run()))
+
+
+def test_settings_without_a_picture_are_owned_up_to() -> None:
+    content = make_swept_run(
+        "block_size", (1, 16, 64), impls=FEW, second_axis=("pool", ("fresh", "burst"))
+    )
+    run = parse_run(content)
+    pictures = [
+        Picture(f"{place}.png", "T", "C.", setting.key, b"")
+        for place, setting in enumerate(run.settings[:3])
+    ]
+    text = render_report(run, pictures)
+    assert (
+        "Pictures are of 3 of the 6 settings: there is no one axis of numbers to draw against, "
+        "only block_size, pool." in text
+    )
+    assert "Pictures are of" not in render_report(run, [])
+
+
+def test_cells_of_many_settings_that_have_no_numbers_are_gathered() -> None:
+    text = render_report(parse_run(make_swept_run(refused=(262_144, 1_048_576))))
+    lines = text.splitlines()
+    assert (
+        "- every implementation (total_blocks 262,144 to 1,048,576): unavailable: it would take "
+        "about 62.5 to 75.0 GiB, more than half of this machine's memory (11.8 GiB); lower "
+        "total_blocks, concurrency or max_blocks_per_seq" in lines
+    )
+    assert sum(line.startswith("- mine (total_blocks 1,024 to 65,536)") for line in lines) == 1
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_facts_and_axes_read_back_as_they_are(name: str) -> None:
+    content = make_workload_run("serving", (1, 2, 4, 8), survival=name, scheduler_notes=[name])
+    for place, part in enumerate(content["settings"]):
+        part["facts"]["trace"]["file"] = f"{name}{place}"
+    text = render_report(parse_run(content))
+    shown = name.replace("\n", "?")
+    rows = [row for rows in tables(text) for row in rows]
+    assert ["survival", shown] in rows
+    assert ["trace", f"{shown}0 (azure)"] in rows
+    for rows_of_one in tables(text):
+        assert len({len(row) for row in rows_of_one}) == 1
+    assert not [token for token in PARSER.parse(text) if token.type == "html_block"]
 
 
 def test_a_table_reads_back_with_the_same_cells() -> None:

@@ -10,9 +10,11 @@ from hypothesis import strategies as st
 
 from blockmark.report.numbers import (
     count,
+    exact,
     interval,
     percent,
     scale_for,
+    short_count,
     significant,
     times,
     with_unit,
@@ -132,3 +134,24 @@ def test_shares_and_ratios() -> None:
     assert percent(None) == "-"
     assert times(1.2649) == "1.26x"
     assert times(None) == "-"
+
+
+@pytest.mark.parametrize(
+    ("value", "whole", "short"),
+    [
+        (0, "0", "0"),
+        (0.25, "0.25", "0.25"),
+        (0.1234567, "0.123457", "0.123457"),
+        (16, "16", "16"),
+        (1000.0, "1,000", "1,000"),
+        (1024, "1,024", "1Ki"),
+        (1536, "1,536", "1,536"),
+        (65_536.0, "65,536", "64Ki"),
+        (16_777_216, "16,777,216", "16Mi"),
+        (3 * 2**30, "3,221,225,472", "3Gi"),
+        (10**13, "10,000,000,000,000", "10,000,000,000,000"),
+    ],
+)
+def test_a_number_that_somebody_chose_is_not_rounded(value: float, whole: str, short: str) -> None:
+    assert exact(value) == whole
+    assert short_count(value) == short

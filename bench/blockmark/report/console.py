@@ -12,8 +12,11 @@ from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING
 
 from blockmark.report.findings import findings
-from blockmark.report.gaps import general_gaps, unmeasured_metrics
+from blockmark.report.gaps import general_gaps, unmeasured_along, unmeasured_metrics
+from blockmark.report.growth_table import has_long_titles, screen_tables
 from blockmark.report.layout import Line, Role, cell_width, layout, wrap
+from blockmark.report.leaders import leaders
+from blockmark.report.load import common_sentence, load_sentence, load_table
 from blockmark.report.operation_table import operation_tables
 from blockmark.report.setting import (
     conditions,
@@ -26,6 +29,7 @@ from blockmark.report.setting import (
 )
 from blockmark.report.sheet import Sheet
 from blockmark.report.step_table import step_table
+from blockmark.report.sweep import Sweep, in_run_order, sweeps
 from blockmark.report.table import Table
 from blockmark.runs.errors import one_line
 from blockmark.runs.model import Run, Setting
@@ -58,28 +62,32 @@ def print_run(
     `stream` is standard output if not given, `width` that of the terminal (80 where
     there is none). `saved` and `report` are paths as the user would type them, named
     in the last line. `operations` adds the table of single operations for the first
-    setting of each scenario; the report has those of all.
+    setting of each scenario; the report has those of all. A scenario of many settings has
+    tables of the growth along them instead, a column a setting.
     """
     screen = Screen.of(stream, width)
     notes: dict[str, None] = {}
     _print_header(screen, run)
-    first_of: set[str] = set()
     told: set[str] = set()
     found = findings(run)
-    for setting in run.settings:
-        screen.blank()
-        _print_setting(screen, run, setting)
-        tables = [step_table(run, setting)]
-        if operations and setting.scenario not in first_of:
-            tables += operation_tables(run, setting)
-        first_of.add(setting.scenario)
-        for table in tables:
-            screen.table(table)
-            notes.update(dict.fromkeys(table.notes))
-        for finding in found[setting.key]:
-            why = finding.why if finding.why not in told else ""
-            told.add(why)
-            screen.say(f"{finding.topic}: {finding.text} {why}")
+    for sweep in sweeps(run):
+        if sweep.is_long:
+            screen.blank()
+            notes.update(dict.fromkeys(_print_sweep(screen, run, sweep)))
+            continue
+        for place, setting in enumerate(in_run_order(run, sweep)):
+            screen.blank()
+            _print_setting(screen, run, setting)
+            tables = [step_table(run, setting)]
+            if operations and place == 0:
+                tables += operation_tables(run, setting)
+            for table in tables:
+                screen.table(table)
+                notes.update(dict.fromkeys(table.notes))
+            for finding in found[setting.key]:
+                why = finding.why if finding.why not in told else ""
+                told.add(why)
+                screen.say(f"{finding.topic}: {finding.text} {why}")
     if not run.settings:
         screen.say("Nothing was measured.")
     screen.blank()
@@ -181,11 +189,35 @@ def _print_setting(screen: Screen, run: Run, setting: Setting) -> None:
         load = load_line(setting)
         screen.say(f"{name}: {load}" if load else name, "head")
         if state := conditions(run, setting):
-            screen.say(f"{state[:1].upper()}{state[1:]}.")
+            screen.say(f"{_capital(state)}.")
     text = f"{_capital(verification(run, setting))}."
     if step := step_words(setting):
         text += f" A step: {step}."
     screen.say(text)
+    if about := load_sentence(setting):
+        screen.say(about)
+
+
+def _print_sweep(screen: Screen, run: Run, sweep: Sweep) -> list[str]:
+    """Many settings in a few tables; returns the notes of these."""
+    settings = sweep.settings
+    title = f"{sweep.scenario}, {len(settings)} settings over {sweep.axis}: "
+    screen.say(title + load_line(*settings), "head")
+    if state := conditions(run, *settings):
+        screen.say(f"{_capital(state)}.")
+    screen.say(f"{_capital(verification(run, *settings))}.")
+    if about := common_sentence(sweep):
+        screen.say(about)
+    tables = screen_tables(run, sweep)
+    if differences := load_table(sweep, short=has_long_titles(sweep)):
+        tables.insert(0, differences)
+    for table in tables:
+        screen.table(table)
+    if finding := leaders(run, sweep):
+        screen.say(f"{finding.topic}: {finding.text}")
+    for line in unmeasured_along(run, sweep):
+        screen.say(line, "message")
+    return [note for table in tables for note in table.notes]
 
 
 def _print_closing(screen: Screen, saved: str | None, report: str | None) -> None:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 
 from blockmark.report.setting import setting_name
+from blockmark.report.sweep import Sweep, ranges, sweeps
 from blockmark.runs.model import Cell, MetricValue, Run
 
 # Counters come from elsewhere than the clock and the heap; a run without any says so.
@@ -25,19 +26,24 @@ def unmeasured_metrics(run: Run, quantiles: Iterable[str] = ("p99",)) -> list[st
     reasons: dict[tuple[str, str], list[str]] = {}
     for cell in run.cells:
         for name, reason in _reasons(cell, asked):
-            key = name, _NUMBER.sub("#", reason)
+            key = name, same_words(reason)
             impls.setdefault(key, {})[cell.impl] = None
             reasons.setdefault(key, []).append(reason)
-    return [f"{key[0]} of {_names(list(impls[key]))}: {_merged(reasons[key])}" for key in impls]
+    return [f"{key[0]} of {_names(list(impls[key]))}: {merged(reasons[key])}" for key in impls]
 
 
 def unmeasured_cells(run: Run) -> list[str]:
     """A line for each cell without numbers: `mine (block_size 16): wrong: ...`.
 
-    The setting is named where others of the run ended differently.
+    The setting is named where others of the run ended differently. Cells of a scenario
+    with many settings are gathered as in `unmeasured_along`.
     """
     found: dict[tuple[str, str, str], list[str]] = {}
+    along = [sweep for sweep in sweeps(run) if sweep.is_long]
+    gathered = {sweep.scenario for sweep in along}
     for setting in run.settings:
+        if setting.scenario in gathered:
+            continue
         for cell in run.cells_of(setting.key):
             if not cell.ok:
                 where = setting_name(run, setting) or setting.scenario
@@ -46,6 +52,36 @@ def unmeasured_cells(run: Run) -> list[str]:
     for (impl, status, reason), places in found.items():
         where = "" if len(places) == len(run.settings) else f" ({'; '.join(places)})"
         lines.append(f"{impl}{where}: {status}: {reason}")
+    return lines + [line for sweep in along for line in unmeasured_along(run, sweep)]
+
+
+def unmeasured_along(run: Run, sweep: Sweep) -> list[str]:
+    """The same for many settings: `hash-map/cpp, vector/cpp (total_blocks 4,096 to 65,536): ...`.
+
+    Reasons that differ only in their numbers are one.
+    """
+    titles = sweep.titles()
+    everyone: set[str] = set()
+    reasons: dict[tuple[str, str], list[str]] = {}
+    places: dict[tuple[str, str], dict[str, set[int]]] = {}
+    for place, setting in enumerate(sweep.settings):
+        for cell in run.cells_of(setting.key):
+            everyone.add(cell.impl)
+            if not cell.ok:
+                key = str(cell.status), same_words(cell.reason)
+                reasons.setdefault(key, []).append(cell.reason)
+                places.setdefault(key, {}).setdefault(cell.impl, set()).add(place)
+    lines = []
+    for (status, words), by_impl in places.items():
+        alike: dict[frozenset[int], list[str]] = {}
+        for impl, found in by_impl.items():
+            alike.setdefault(frozenset(found), []).append(impl)
+        reason = merged(reasons[status, words])
+        for where, impls in alike.items():
+            chosen = [place in where for place in range(len(titles))]
+            named = "" if all(chosen) else f" ({sweep.axis} {ranges(titles, chosen)})"
+            whose = "every implementation" if 1 < len(impls) == len(everyone) else _names(impls)
+            lines.append(f"{whose}{named}: {status}: {reason}")
     return lines
 
 
@@ -71,7 +107,12 @@ def _reasons(cell: Cell, quantiles: tuple[str, ...]) -> Iterable[tuple[str, str]
                     yield f"{name}.{label}", part.unavailable
 
 
-def _merged(reasons: list[str]) -> str:
+def same_words(text: str) -> str:
+    """What is left of a text without its numbers."""
+    return _NUMBER.sub("#", text)
+
+
+def merged(reasons: list[str]) -> str:
     """Reasons of the same words as one, with a range where their numbers differ."""
     words = _NUMBER.split(reasons[0])
     text = words[0]

@@ -26,6 +26,8 @@ _LEAST_MESSAGE = 24
 _INDENT = "  "
 # Gap in front of a column, and whether numbers stand at the decimal point; best first.
 _LOOKS = ((2, True), (2, False), (1, True), (1, False))
+# `77 ns`, `0.243 %`, `1,024 blocks`: a number and the word that says of what.
+_NUMBER_AND_UNIT = re.compile(r"^[(~<>]?\d[\d,.]*(?:-\d[\d,.]*)? (?:[a-z%]|[KMGT]iB\b)\S*\s*$")
 # Where a name may be broken: flat-stack, /cpp, [row_pad=, 32]; open-hash, +lru, /cpp.
 _BREAKS = re.compile(r"(?<=.)(?=[/\[+])|(?<=[=,])(?=.)")
 
@@ -291,11 +293,12 @@ def _justified(text: str, width: int, side: Literal["left", "right"]) -> str:
 def wrap(text: str, width: int, indent: str = "") -> list[str]:
     """`text` in lines of at most `width` cells, `indent` in front of each; never empty.
 
-    Broken at blanks, else between the parts of a name, else anywhere.
+    Broken at blanks, but not between a number and its unit; else between the parts of a
+    name, else anywhere.
     """
     room = max(1, width - len(indent))
     lines, line = [], ""
-    for word in re.findall(r"\S+\s*", text) or [""]:
+    for word in _words(text, room):
         for piece in [word] if cell_width(word.rstrip()) <= room else _pieces(word, room):
             if line and cell_width((line + piece).rstrip()) > room:
                 lines.append(line.rstrip())
@@ -303,6 +306,19 @@ def wrap(text: str, width: int, indent: str = "") -> list[str]:
             line += piece
     lines.append(line.rstrip())
     return [indent + line for line in lines]
+
+
+def _words(text: str, room: int) -> list[str]:
+    """What is not to be torn apart, with the blanks behind it: `48 s; `, `16 tokens, `."""
+    words: list[str] = []
+    for word in re.findall(r"\S+\s*", text) or [""]:
+        joined = words[-1] + word if words else ""
+        # Where even the two are too wide, a unit alone is better than a torn number.
+        if _NUMBER_AND_UNIT.search(joined) and cell_width(joined.rstrip()) <= room:
+            words[-1] = joined
+        else:
+            words.append(word)
+    return words
 
 
 def _pieces(word: str, room: int) -> list[str]:

@@ -12,6 +12,9 @@ from urllib.parse import quote
 from blockmark.report.escape import cell
 from blockmark.report.findings import Finding, findings, share_range
 from blockmark.report.gaps import general_gaps, unmeasured_cells, unmeasured_metrics
+from blockmark.report.growth_table import report_tables
+from blockmark.report.leaders import leaders
+from blockmark.report.load import common_sentence, load_rows, load_table
 from blockmark.report.numbers import ABSENT, UNAVAILABLE
 from blockmark.report.operation_table import OPERATIONS, operation_tables
 from blockmark.report.picture import Picture
@@ -27,6 +30,7 @@ from blockmark.report.setting import (
 )
 from blockmark.report.sheet import Sheet
 from blockmark.report.step_table import STEP_METRICS, step_table
+from blockmark.report.sweep import MOST_SHOWN, Sweep, in_run_order, sweeps
 from blockmark.report.table import Column, Entry, Row, Table
 from blockmark.runs.histogram import PERMILLE
 from blockmark.runs.metrics import METRICS
@@ -48,8 +52,12 @@ def render_report(run: Run, pictures: Sequence[Picture] = ()) -> str:
     parts += [text for info in run.scenarios for text in _prose(info)]
     parts += ["## Answer", *_answer(run)]
     parts += ["## Setting", *_setting(run)]
-    for setting in run.settings:
-        parts += _results(run, setting, pictures)
+    for sweep in sweeps(run):
+        if sweep.is_long or sweep.is_line:
+            parts += _growth(run, sweep, pictures)
+        parts += _undrawn(run, sweep, pictures)
+        for setting in in_run_order(run, sweep):
+            parts += _results(run, setting, pictures)
     parts += ["## How the numbers were taken", *_methods(run)]
     parts += ["## Implementations", _implementations(run)]
     parts += ["## Not measured", *_missing(run)]
@@ -58,11 +66,19 @@ def render_report(run: Run, pictures: Sequence[Picture] = ()) -> str:
 
 
 def render_main_table(run: Run) -> str:
-    """The step tables alone, with the setting and the machine in a line each."""
+    """The step tables alone, with the setting and the machine in a line each.
+
+    Many settings of a scenario are the columns of a single table.
+    """
     parts = [QUICK] if run.quick else []
-    for setting in run.settings:
-        parts.append(f"{cell(_heading(run, setting))}: {cell(load_line(setting))}")
-        parts.append(render_table(step_table(run, setting)))
+    for sweep in sweeps(run):
+        if sweep.is_long:
+            parts.append(f"{cell(_over(sweep))}: {cell(load_line(*sweep.settings))}")
+            parts += [render_table(table) for table in report_tables(run, sweep)[:1]]
+            continue
+        for setting in in_run_order(run, sweep):
+            parts.append(f"{cell(_heading(run, setting))}: {cell(load_line(setting))}")
+            parts.append(render_table(step_table(run, setting)))
     parts.append(cell(f"{machine_line(run)}; {effort(run)}."))
     return "\n\n".join(part for part in parts if part)
 
@@ -131,14 +147,21 @@ def _answer(run: Run) -> list[str]:
         return ["Nothing was measured; the reasons are listed below."]
     parts: list[str] = []
     found = findings(run)
-    for setting in run.settings:
-        lines = [_sentence(finding, first=not parts) for finding in found[setting.key]]
-        if shares := share_range(run, setting):
-            lines.append(f"**Share**: {cell(shares)}")
-        if lines and len(run.settings) > 1:
-            parts.append(f"{cell(_heading(run, setting))}:")
-        if lines:
-            parts.append("\n".join(f"- {line}" for line in lines))
+    for sweep in sweeps(run):
+        settings: Sequence[Setting] = in_run_order(run, sweep)
+        if sweep.is_long:
+            if finding := leaders(run, sweep):
+                parts.append(f"- {_sentence(finding, first=False)}")
+            # With many settings, those at the ends have to stand for the rest.
+            settings = (sweep.settings[0], sweep.settings[-1])
+        for setting in settings:
+            lines = [_sentence(finding, first=not parts) for finding in found[setting.key]]
+            if shares := share_range(run, setting):
+                lines.append(f"**Share**: {cell(shares)}")
+            if lines and len(run.settings) > 1:
+                parts.append(f"{cell(_heading(run, setting))}:")
+            if lines:
+                parts.append("\n".join(f"- {line}" for line in lines))
     return parts or ["No step was measured, so nothing is ranked; the tables stand alone."]
 
 
@@ -159,13 +182,45 @@ def _setting(run: Run) -> list[str]:
     return ["\n".join(lines)]
 
 
+def _growth(run: Run, sweep: Sweep, pictures: Sequence[Picture]) -> list[str]:
+    """All settings of a scenario beside each other."""
+    settings = sweep.settings
+    parts = [f"## {cell(_over(sweep))}"]
+    told = [load_line(*settings), conditions(run, *settings), verification(run, *settings)]
+    parts.append(cell(f"{_sentences(told)}. {common_sentence(sweep)}"))
+    if not sweep.is_long and (finding := leaders(run, sweep)):
+        parts.append(_sentence(finding, first=False))
+    parts += [_image(picture) for picture in pictures if picture.scenario == sweep.scenario]
+    tables = report_tables(run, sweep)
+    if differences := load_table(sweep):
+        tables.insert(0, differences)
+    return parts + [render_table(table) for table in tables]
+
+
+def _undrawn(run: Run, sweep: Sweep, pictures: Sequence[Picture]) -> list[str]:
+    """That some settings have no picture, and why."""
+    drawn = {picture.setting for picture in pictures}
+    some = sum(setting.key in drawn for setting in sweep.settings)
+    if some in (0, len(sweep.settings)):
+        return []
+    if sweep.is_long:
+        why = f"there is no one axis of numbers to draw against, only {sweep.axis}"
+    elif len(run.scenarios) > MOST_SHOWN:
+        why = f"this run has {len(run.scenarios)} scenarios"
+    else:
+        return []
+    return [cell(f"Pictures are of {some} of the {len(sweep.settings)} settings: {why}.")]
+
+
 def _results(run: Run, setting: Setting, pictures: Sequence[Picture]) -> list[str]:
     parts = [f"## {cell(_heading(run, setting))}"]
     told = [load_line(setting), conditions(run, setting), verification(run, setting)]
-    text = ". ".join(f"{part[:1].upper()}{part[1:]}" for part in told if part)
+    text = _sentences(told)
     if step := step_words(setting):
         text += f". A step: {step}"
     parts.append(cell(f"{text}."))
+    if rows := load_rows(setting):
+        parts.append("\n".join([_line(["The load", ""]), _line([":--", ":--"]), *map(_pair, rows)]))
     parts.append(render_table(step_table(run, setting)))
     parts += [_image(picture) for picture in pictures if picture.setting == setting.key]
     tables = operation_tables(run, setting)
@@ -180,6 +235,18 @@ def _image(picture: Picture) -> str:
     # Inside the brackets of an image a closing one must be escaped too.
     title = cell(picture.title).replace("]", "\\]")
     return f"![{title}]({quote(picture.file)})\n\n*{cell(picture.caption)}*"
+
+
+def _sentences(told: Iterable[str]) -> str:
+    return ". ".join(f"{part[:1].upper()}{part[1:]}" for part in told if part)
+
+
+def _pair(row: tuple[str, str]) -> str:
+    return _line([cell(text) for text in row])
+
+
+def _over(sweep: Sweep) -> str:
+    return f"{sweep.scenario} over {sweep.axis}" if sweep.axes else sweep.scenario
 
 
 def _heading(run: Run, setting: Setting) -> str:

@@ -94,6 +94,21 @@ def count(value: float | None) -> str:
     return significant(value)
 
 
+def exact(value: float) -> str:
+    """A number that somebody chose: whole with commas, else without zeros behind it, `0.25`."""
+    if isinstance(value, int):
+        return f"{value:,}"
+    return count(value) if value == int(value) else f"{value:g}"
+
+
+def short_count(value: float) -> str:
+    """A number that somebody chose, where room is short: `64Ki`, `16Mi` for powers of 1,024."""
+    for power, prefix in ((3, "Gi"), (2, "Mi"), (1, "Ki")):
+        if value and value % 1024**power == 0 and value < 10_000 * 1024**power:
+            return f"{count(value / 1024**power)}{prefix}"
+    return exact(value)
+
+
 def interval(low: float | None, high: float | None, value: float | None = None) -> str:
     """`1.19-1.24`, both ends rounded where the value that they belong to is."""
     if low is None or high is None or not (math.isfinite(low) and math.isfinite(high)):

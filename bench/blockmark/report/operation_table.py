@@ -42,6 +42,7 @@ OPERATIONS = (
     Operation("pack_changed_ns", "pack changed rows"),
     Operation("table_bytes", "block tables"),
     Operation("pool_bytes", "pool and ref counts"),
+    Operation("move_descriptors", "descriptors a sequence"),
 )
 
 
@@ -84,7 +85,8 @@ def _table(run: Run, title: str, cells: list[Cell]) -> Table:
     unit = Counter(scale.label for scale in scales).most_common(1)[0][0]
     rows = []
     for operation, scale in zip(asked, scales, strict=True):
-        name = operation.label if scale.label == unit else f"{operation.label}, {scale.label}"
+        own = scale.label not in (unit, "count")
+        name = f"{operation.label}, {scale.label}" if own else operation.label
         entries = (
             measured(
                 cell.metric(operation.metric),

@@ -9,10 +9,14 @@ from blockmark.runs.model import SettingKey
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """`file` is the name without a folder, `data` the PNG; `caption` says how to read it."""
+    """`file` is the name without a folder, `data` the PNG; `caption` says how to read it.
+
+    A picture shows one setting, or, if that is None, all of a scenario's.
+    """
 
     file: str
     title: str
     caption: str
-    setting: SettingKey
+    setting: SettingKey | None
     data: bytes
+    scenario: str = ""

@@ -6,11 +6,11 @@ said is left out.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from blockmark.report.numbers import count, significant, with_unit
-from blockmark.runs.model import Run, Setting
+from blockmark.report.numbers import count, exact, significant, with_unit
+from blockmark.runs.model import Cell, Run, Setting
 
 # Which operations of a step are told, in the order of a step, and how.
 _OPERATIONS = (
@@ -21,6 +21,9 @@ _OPERATIONS = (
     ("free", "freed", "freed"),
     ("fork", "fork", "forks"),
     ("truncate", "truncated", "truncated"),
+    ("drop_front", "front dropped", "fronts dropped"),
+    ("swap_out", "swapped out", "swapped out"),
+    ("swap_in", "swapped in", "swapped in"),
     ("lookup", "lookup", "lookups"),
 )
 _CONDITIONS = ("cache", "pool", "heap", "gc")
@@ -48,25 +51,39 @@ def setting_name(run: Run, setting: Setting) -> str:
     parts = []
     for name in run.axes(setting.scenario):
         value = setting.params.get(name, "default")
-        text = count(value) if isinstance(value, int | float) else str(value)
+        text = exact(value) if isinstance(value, int | float) else str(value)
         parts.append(f"{name} {text}")
     return ", ".join(parts)
 
 
-def load_line(setting: Setting) -> str:
-    """The size of the load: `65,536 blocks x 16 tokens, 256 sequences, 74 % used`."""
+def load_line(*settings: Setting) -> str:
+    """The size of the load: `65,536 blocks x 16 tokens, 256 sequences, 74 % used`.
+
+    Of several settings with the range of what differs: `1,024 to 65,536 blocks x 16 tokens`.
+    """
     parts = []
-    blocks, size = number(setting.params, "total_blocks"), number(setting.params, "block_size")
-    if blocks is not None:
-        tokens = "" if size is None else f" x {count(size)} {_plural(size, 'token', 'tokens')}"
-        parts.append(f"{count(blocks)} blocks{tokens}")
-    sequences = number(setting.params, "concurrency")
-    if sequences is not None:
-        parts.append(f"{count(sequences)} {_plural(sequences, 'sequence', 'sequences')}")
-    used = number(setting.facts, "occupancy_p95")
-    if used is not None:
-        parts.append(f"{used:.0%} used".replace("%", " %"))
+    params = [setting.params for setting in settings]
+    blocks, size = _range(params, "total_blocks"), _range(params, "block_size")
+    if blocks:
+        tokens = f" x {size} {'token' if size == '1' else 'tokens'}" if size else ""
+        parts.append(f"{blocks} blocks{tokens}")
+    sequences = _range(params, "concurrency")
+    if sequences:
+        parts.append(f"{sequences} {'sequence' if sequences == '1' else 'sequences'}")
+    facts = [setting.facts for setting in settings]
+    used = [share for fact in facts if (share := number(fact, "occupancy_p95")) is not None]
+    if used:
+        ends = dict.fromkeys(f"{share * 100:.0f}" for share in (min(used), max(used)))
+        parts.append(f"{' to '.join(ends)} % used")
     return ", ".join(parts)
+
+
+def _range(facts: Iterable[Mapping[str, Any]], name: str) -> str:
+    """`256`, or `1 to 256` where the numbers differ; empty without a number."""
+    numbers = [value for fact in facts if (value := number(fact, name)) is not None]
+    if not numbers:
+        return ""
+    return " to ".join(dict.fromkeys(count(end) for end in (min(numbers), max(numbers))))
 
 
 def processor(run: Run) -> str:
@@ -102,32 +119,52 @@ def build_words(run: Run) -> str:
     return " ".join([compiler, *levels])
 
 
-def conditions(run: Run, setting: Setting) -> str:
-    """`caches hot, pool burst (mean run 1.4), heap aged, gc off`; may be empty."""
+def conditions(run: Run, *settings: Setting) -> str:
+    """`caches hot, pool burst (ids: mean run 1.4, 134 descriptors a sequence), heap aged`.
+
+    May be empty. Where settings differ, what they hold is told of all: `heap fresh or aged`.
+    """
     parts = []
     for name in _CONDITIONS:
-        value = word(setting.params, name)
-        if value is None:
+        words = dict.fromkeys(
+            value for setting in settings if (value := word(setting.params, name)) is not None
+        )
+        if not words:
             continue
-        shown = f"{'caches' if name == 'cache' else name} {value}"
-        if name == "pool" and (length := _run_length(run, setting)):
-            shown += f" (mean run {length})"
+        shown = f"{'caches' if name == 'cache' else name} {' or '.join(words)}"
+        if name == "pool" and (order := _id_order(run, settings)):
+            shown += f" ({order})"
         parts.append(shown)
     return ", ".join(parts)
 
 
-def _run_length(run: Run, setting: Setting) -> str:
-    """The proof of the pool's order, over all that was measured: `1.4` or `1.4-1.6`."""
-    lengths = [
-        proof.value
+def _id_order(run: Run, settings: Iterable[Setting]) -> str:
+    """The proof of the pool's order, over all that was measured."""
+    cells = [
+        cell
+        for setting in settings
         for cell in run.cells_of(setting.key)
         if cell.ok and cell.kind == "manager"
-        if (proof := cell.metric("pool_run_length")) is not None and proof.value is not None
     ]
-    if not lengths:
+    length = _ends(cells, "pool_run_length")
+    descriptors = _ends(cells, "move_descriptors")
+    if not descriptors:
+        return f"mean run {length}" if length else ""
+    told = f"{descriptors} {'descriptor' if descriptors == '1' else 'descriptors'} a sequence"
+    return f"ids: mean run {length}, {told}" if length else f"ids: {told}"
+
+
+def _ends(cells: Iterable[Cell], metric: str) -> str:
+    """The least and the greatest value of a metric: `1.4` or `1.4-1.6`; empty without one."""
+    values = [
+        found.value
+        for cell in cells
+        if (found := cell.metric(metric)) is not None and found.value is not None
+    ]
+    if not values:
         return ""
-    ends = dict.fromkeys(significant(end, 2) for end in (min(lengths), max(lengths)))
-    return "-".join(ends)
+    digits = 2 if max(values) < 100 else 3
+    return "-".join(dict.fromkeys(significant(end, digits) for end in (min(values), max(values))))
 
 
 def effort(run: Run) -> str:
@@ -139,10 +176,11 @@ def effort(run: Run) -> str:
     return text
 
 
-def verification(run: Run, setting: Setting) -> str:
+def verification(run: Run, *settings: Setting) -> str:
     """How much was proved right: `7 of 7 verified on 51,204 operations`."""
     candidates = [
         cell
+        for setting in settings
         for cell in run.cells_of(setting.key)
         if cell.kind == "manager" and cell.status != "unavailable"
     ]

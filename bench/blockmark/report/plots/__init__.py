@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 
 from blockmark.report.picture import Picture
 from blockmark.report.setting import setting_name
-from blockmark.runs.model import Run
+from blockmark.report.sweep import MOST_SHOWN, Sweep, in_run_order, sweeps
+from blockmark.runs.model import CallStyle, Run, Setting
 
 _CAPTIONS = {
     "cost": (
@@ -26,35 +28,89 @@ _CAPTIONS = {
         "in it. Dotted lines are the rates of engines whose steps take 1, 10 and 30 ms.",
     ),
 }
+_GROWTH = (
+    "Growth",
+    "Each line is an implementation, each panel a cost, against what the settings differ in. "
+    "Dashed: the floor, which is the same work on a plain array, or else the empty loop. Bars "
+    "are 95 % intervals, where they are wider than the mark.",
+)
+_SCALES = "Both axes are logarithmic; a level line does not grow."
+_STYLES: tuple[tuple[str, str, tuple[CallStyle, ...]], ...] = (
+    ("", "native loop", ("native",)),
+    ("python", "called from Python", ("per-op", "per-step")),
+)
 
 
 def draw_pictures(run: Run) -> list[Picture]:
-    """All pictures that the run has values for, setting by setting; may be none.
+    """All pictures that the run has values for, scenario by scenario; may be none.
 
-    The same run gives the same bytes with the same version of matplotlib.
+    A scenario whose settings lie on one axis of numbers gets pictures of the growth along
+    it. Single settings have theirs unless there are too many of them, see `pictured`. The
+    same run gives the same bytes with the same version of matplotlib.
     """
-    from blockmark.report.plots.cost import draw_costs
-    from blockmark.report.plots.latency import draw_latencies
-    from blockmark.report.plots.share import draw_shares
     from blockmark.report.plots.style import drawing
 
-    draw = {"cost": draw_costs, "latency": draw_latencies, "share": draw_shares}
     pictures: list[Picture] = []
     taken: set[str] = set()
     if not any(cell.ok and cell.metrics for cell in run.cells):
         return pictures
     with drawing():
-        for setting in run.settings:
-            name = setting_name(run, setting)
-            place = ", ".join(part for part in (setting.scenario, name) if part)
-            tail = _free_slug("-".join([*_of_many(run, setting.scenario), name]), taken)
-            for kind, function in draw.items():
-                title, caption = _CAPTIONS[kind]
-                data = function(run, setting, f"{title}: {place}")
-                if data is not None:
-                    file = f"{kind}{tail}.png"
-                    pictures.append(Picture(file, f"{title}: {place}", caption, setting.key, data))
+        for sweep in sweeps(run):
+            pictures += _of_growth(run, sweep, taken)
+            for setting in pictured(run, sweep):
+                pictures += _of_setting(run, setting, taken)
     return pictures
+
+
+def pictured(run: Run, sweep: Sweep) -> Sequence[Setting]:
+    """The settings of a scenario that have pictures of their own.
+
+    None where the growth over many is drawn instead; else the first few, and the first
+    alone in a run of many scenarios: nobody looks through forty pictures.
+    """
+    if sweep.is_long and sweep.is_line:
+        return []
+    return in_run_order(run, sweep)[: MOST_SHOWN if len(run.scenarios) <= MOST_SHOWN else 1]
+
+
+def _of_setting(run: Run, setting: Setting, taken: set[str]) -> Iterator[Picture]:
+    from blockmark.report.plots.cost import draw_costs
+    from blockmark.report.plots.latency import draw_latencies
+    from blockmark.report.plots.share import draw_shares
+
+    draw = {"cost": draw_costs, "latency": draw_latencies, "share": draw_shares}
+    name = setting_name(run, setting)
+    place = ", ".join(part for part in (setting.scenario, name) if part)
+    tail = _free_slug("-".join([*_of_many(run, setting.scenario), name]), taken)
+    for kind, function in draw.items():
+        title, caption = _CAPTIONS[kind]
+        data = function(run, setting, f"{title}: {place}")
+        if data is not None:
+            file = f"{kind}{tail}.png"
+            yield Picture(file, f"{title}: {place}", caption, setting.key, data)
+
+
+def _of_growth(run: Run, sweep: Sweep, taken: set[str]) -> Iterator[Picture]:
+    from blockmark.report.plots.growth import draw_growth, gaps, panels_of
+
+    if not sweep.is_line:
+        return
+    kind, caption = _GROWTH
+    for word, name, styles in _STYLES:
+        panels = panels_of(run, sweep, styles)
+        if not panels:
+            continue
+        title = f"{kind} over {sweep.axis}: {sweep.scenario}, {name}"
+        slug = "-".join([kind, *_of_many(run, sweep.scenario), word])
+        parts = [caption, _SCALES if sweep.is_logarithmic else "", gaps(sweep, panels)]
+        yield Picture(
+            f"{_free_slug(slug.lower(), taken)[1:]}.png",
+            title,
+            " ".join(part for part in parts if part),
+            None,
+            draw_growth(run, sweep, panels, title),
+            sweep.scenario,
+        )
 
 
 def _of_many(run: Run, scenario: str) -> list[str]:
