@@ -13,6 +13,7 @@ from blockmark.report.load import (
     load_table,
     notes_along,
 )
+from blockmark.report.setting import load_line
 from blockmark.report.sweep import sweeps
 from blockmark.runs.codec import dump_run, parse_run
 from blockmark.runs.model import Setting
@@ -198,3 +199,12 @@ def test_loads_that_are_alike_have_no_table() -> None:
     [sweep] = sweeps(parse_run(make_workload_run("beam", (1, 16, 32, 64))))
     assert load_table(sweep) is None
     assert common_sentence(sweep) == load_sentence(sweep.settings[0])
+
+
+def test_requests_of_several_sequences_say_so() -> None:
+    def line(**params: object) -> str:
+        return load_line(Setting("s", {"concurrency": 64, **params}, {}))
+
+    assert line() == "64 sequences"
+    assert line(beam_width=4) == "64 requests, 4 sequences each"
+    assert line(parallel_samples=8, concurrency=1) == "1 request, 8 sequences each"

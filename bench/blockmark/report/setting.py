@@ -56,6 +56,10 @@ def setting_name(run: Run, setting: Setting) -> str:
     return ", ".join(parts)
 
 
+# Keys that say how many sequences one request has.
+_WIDTHS = ("beam_width", "parallel_samples")
+
+
 def load_line(*settings: Setting) -> str:
     """The size of the load: `65,536 blocks x 16 tokens, 256 sequences, 74 % used`.
 
@@ -67,9 +71,13 @@ def load_line(*settings: Setting) -> str:
     if blocks:
         tokens = f" x {size} {'token' if size == '1' else 'tokens'}" if size else ""
         parts.append(f"{blocks} blocks{tokens}")
-    sequences = _range(params, "concurrency")
-    if sequences:
-        parts.append(f"{sequences} {'sequence' if sequences == '1' else 'sequences'}")
+    running = _range(params, "concurrency")
+    if running:
+        # A request of one sequence is called that; beams and samples are several.
+        several = [width for name in _WIDTHS if (width := _range(params, name))]
+        thing = "request" if several else "sequence"
+        parts.append(f"{running} {thing if running == '1' else thing + 's'}")
+        parts += [f"{width} sequences each" for width in several]
     facts = [setting.facts for setting in settings]
     used = [share for fact in facts if (share := number(fact, "occupancy_p95")) is not None]
     if used:
