@@ -42,13 +42,13 @@ def test_verify_passes_every_built_in_implementation(tmp_path: Path) -> None:
 def test_verify_passes_every_table_with_every_pool(tmp_path: Path) -> None:
     pairs = [
         f"{t}+{p}"
-        for t in ("hash", "open-hash", "vector", "flat")
+        for t in ("hash", "open-hash", "vector", "flat", "two-level")
         for p in ("list", "stack", "lru")
     ]
     words = [word for pair in pairs for word in ("--impl", pair)]
     done = blockmark("verify", *SMALL, *words, cwd=tmp_path)
     assert done.returncode == 0, done.stdout
-    assert done.stdout.count("ok ") == 12
+    assert done.stdout.count("ok ") == 15
 
 
 @pytest.mark.parametrize(("bits", "blocks"), [(16, 65536), (32, 70000), (64, 70000)])
@@ -57,6 +57,8 @@ def test_verify_every_id_width(tmp_path: Path, bits: int, blocks: int) -> None:
         "verify",
         "--impl",
         "flat-stack",
+        "--impl",
+        "two-level",
         "--set",
         f"id_bits={bits}",
         "--set",
@@ -70,7 +72,7 @@ def test_verify_every_id_width(tmp_path: Path, bits: int, blocks: int) -> None:
         cwd=tmp_path,
     )
     assert done.returncode == 0, done.stdout
-    assert done.stdout.count("ok ") == 3
+    assert done.stdout.count("ok ") == 5
 
 
 def test_verify_names_the_first_operation_that_differs(tmp_path: Path) -> None:

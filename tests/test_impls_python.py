@@ -24,6 +24,7 @@ from blockmark_impls.python.flat_stack import FlatStackManager
 from blockmark_impls.python.flat_stack_numpy import FlatStackNumpyManager
 from blockmark_impls.python.hash_map import HashMapManager
 from blockmark_impls.python.null import NullManager, NullPool
+from blockmark_impls.python.two_level import TwoLevelManager
 from blockmark_impls.python.vector import VectorManager
 from contract_model import (
     Model,
@@ -36,10 +37,19 @@ from contract_model import (
     random_operation,
 )
 
-MANAGERS = [HashMapManager, VectorManager, FlatStackManager, FlatStackNumpyManager]
+
+class TwoIdsAPage(TwoLevelManager):
+    """So that small tables have many pages."""
+
+    page_ids = 2
+
+
 FLAT = [FlatStackManager, FlatStackNumpyManager]
+PAGED = [TwoLevelManager, TwoIdsAPage]
+MANAGERS = [HashMapManager, VectorManager, *FLAT, *PAGED]
 each_manager = pytest.mark.parametrize("manager_class", MANAGERS)
 each_flat = pytest.mark.parametrize("manager_class", FLAT)
+each_width = pytest.mark.parametrize("manager_class", [*FLAT, *PAGED])
 
 
 @each_manager
@@ -263,7 +273,7 @@ def test_sizes_must_be_positive(manager_class: Any, name: str) -> None:
             make(manager_class, **{name: bad})
 
 
-@each_flat
+@each_width
 def test_a_pool_of_65536_blocks_uses_every_16_bit_id(manager_class: Any) -> None:
     manager = make(manager_class, total_blocks=65_536, max_blocks_per_seq=32_768, max_seqs=2)
     for seq in (0, 1):
@@ -280,7 +290,7 @@ def test_a_pool_of_65536_blocks_uses_every_16_bit_id(manager_class: Any) -> None
         make(manager_class, id_bits=8)
 
 
-@each_flat
+@each_width
 @pytest.mark.parametrize("id_bits", [32, 64])
 def test_wider_ids_go_beyond_16_bits(manager_class: Any, id_bits: int) -> None:
     manager = make(
@@ -362,7 +372,9 @@ def test_null_answers_with_nothing() -> None:
     assert pool.num_free == 4
 
 
-@pytest.mark.parametrize("module", ["hash_map", "vector", "flat_stack", "list_pool", "null"])
+@pytest.mark.parametrize(
+    "module", ["hash_map", "vector", "flat_stack", "two_level", "list_pool", "null"]
+)
 def test_runs_without_numpy(module: str) -> None:
     """A measured process imports only what it measures with."""
     code = f"import sys, blockmark_impls.python.{module}; assert 'numpy' not in sys.modules"

@@ -37,6 +37,8 @@ BUILTIN = [
     "flat-stack/py",
     "flat-stack/numpy",
     "flat-stack/cpp",
+    "two-level/py",
+    "two-level/cpp",
     "null/py",
     "null/cpp",
     "raw-array/cpp",
@@ -123,7 +125,9 @@ def test_builtin_names_resolve_to_themselves() -> None:
         ("vector", ["vector/py", "vector/cpp"]),
         (" vector/py ", ["vector/py"]),
         ("null", ["null/py", "null/cpp"]),
+        ("two-level", ["two-level/py", "two-level/cpp"]),
         ("open-hash+lru", ["open-hash+lru/cpp"]),
+        ("two-level+lru", ["two-level+lru/cpp"]),
         ("flat+stack/cpp", ["flat+stack/cpp"]),
         ("flat-stack/cpp[row_pad=32]", ["flat-stack/cpp[row_pad=32]"]),
         ("flat-stack/cpp[ row_pad = 032 ]", ["flat-stack/cpp[row_pad=32]"]),
@@ -165,8 +169,8 @@ def test_resolution(target: str, names: list[str]) -> None:
         ("vectr", 'unknown implementation "vectr"; did you mean "vector"?'),
         (
             "zzz",
-            'unknown implementation "zzz"; there are hash-map, vector, flat-stack, null, '
-            "raw-array, and module:Class",
+            'unknown implementation "zzz"; there are hash-map, vector, flat-stack, '
+            "two-level, null, raw-array, and module:Class",
         ),
         ("vector/numpy", '"vector/numpy": vector has no tier numpy; it has py, cpp'),
         ("vector/", '"vector/": vector has no tier of that name; it has py, cpp'),
@@ -179,6 +183,7 @@ def test_resolution(target: str, names: list[str]) -> None:
         ),
         ("flat-stack[rowpad=3]", 'flat-stack has no parameter rowpad; did you mean "row_pad"?'),
         ("vector/cpp[row_pad=3]", "vector/cpp has no parameter row_pad; it has call_style"),
+        ("two-level/cpp[row_pad=3]", "two-level/cpp has no parameter row_pad; it has call_style"),
         (
             "flat-stack/cpp[row_pad=wide]",
             "flat-stack/cpp: row_pad = wide must be a whole number of ids, 0 to 65536",
@@ -225,13 +230,15 @@ def test_refusals(target: str, message: str) -> None:
 
 def test_pairs() -> None:
     names = pair_names()
-    assert len(names) == len(set(names)) == 12
+    assert len(names) == len(set(names)) == 15
     assert "open-hash+lru/cpp" in names
     for name in names:
         found = one(name)
         assert found.name == name
         assert found.reuse_order == ("FIFO" if "+lru" in name else "LIFO")
-        assert found.profile.id_type == ("uint16" if name.startswith("flat") else "int32")
+        assert found.profile.id_type == (
+            "uint16" if name.startswith(("flat", "two-level")) else "int32"
+        )
 
 
 def test_python_rows_say_what_their_classes_say() -> None:
@@ -265,7 +272,7 @@ def test_models_and_call_styles() -> None:
     assert one("raw-array/cpp").models == everything - {"step", "fork"}
     assert [one(name).call_style for name in BUILTIN] == [
         "per-op", "native", "per-op", "native", "per-op", "per-step", "native",
-        "per-op", "native", "native",
+        "per-op", "native", "per-op", "native", "native",
     ]  # fmt: skip
     assert one("flat-stack/cpp[call_style=per-step]").call_style == "per-step"
 
@@ -273,7 +280,14 @@ def test_models_and_call_styles() -> None:
 def test_id_widths() -> None:
     wide = PoolConfig(65_537, 16, 4, 4, id_bits=32)
     narrow = PoolConfig(65_537, 16, 4, 4, id_bits=16)
-    for name in ("flat-stack/py", "flat-stack/numpy", "flat-stack/cpp", "raw-array/cpp"):
+    for name in (
+        "flat-stack/py",
+        "flat-stack/numpy",
+        "flat-stack/cpp",
+        "two-level/py",
+        "two-level/cpp",
+        "raw-array/cpp",
+    ):
         assert one(name).profile_for(wide).id_type == "uint32"
         one(name).id_limit(wide)
         with pytest.raises(ValueError, match=r"65,537 blocks are more than uint16 .*id_bits = 32"):
@@ -287,7 +301,7 @@ def test_id_widths() -> None:
 
 
 def test_python_implementations_refuse_what_their_ids_cannot_number() -> None:
-    for name in ("flat-stack/py", "flat-stack/numpy"):
+    for name in ("flat-stack/py", "flat-stack/numpy", "two-level/py"):
         with pytest.raises(ValueError, match="uint16"):
             one(name).make_manager(PoolConfig(65_537, 16, 4, 4))
 
@@ -298,6 +312,7 @@ def test_python_implementations_refuse_what_their_ids_cannot_number() -> None:
         ("hash-map/cpp", ("hash", "list", "hash", 32), ("list", 32)),
         ("vector/cpp", ("vector", "list", "array", 32), ("list", 32)),
         ("flat-stack/cpp", ("flat", "stack", "array", 64), ("stack", 64)),
+        ("two-level/cpp", ("two-level", "stack", "array", 64), ("stack", 64)),
         ("open-hash+lru", ("open-hash", "lru", "array", 32), ("lru", 32)),
     ],
 )

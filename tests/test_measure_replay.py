@@ -153,6 +153,8 @@ def test_an_operation_that_is_not_there_is_named_before_anything_runs() -> None:
         "hash-map/cpp",
         "vector/cpp",
         "open-hash+lru/cpp",
+        "two-level/cpp",
+        "two-level/py",
         "flat-stack/numpy",
         "flat-stack/cpp[call_style=per-step]",
         "flat-stack/cpp[call_style=per-op]",
@@ -183,6 +185,8 @@ def allocations(target: str) -> float:
 def test_heap_allocations_in_a_steady_step() -> None:
     # The first of the published rules: nothing is allocated on the hot path.
     assert allocations("flat-stack/cpp") == 0
+    # Pages are taken in the set-up and the first time round, and used again from then on.
+    assert allocations("two-level/cpp") == 0
     assert allocations("null/cpp") == 0
     # A node per table entry: at least one for every block that a step takes.
     calls = decode_program(CELL).counts_per_step()

@@ -224,7 +224,7 @@ def test_every_combination_agrees_with_the_model(combination: Id) -> None:
     assert seen >= {OutOfBlocks, SequenceTooLong, UnknownSequence, SequenceExists, ValueError, Copy}
 
 
-@pytest.mark.parametrize("table", ["hash", "open-hash", "vector", "flat"])
+@pytest.mark.parametrize("table", ["hash", "open-hash", "vector", "flat", "two-level"])
 def test_a_window_that_slides_over_long_tables(table: str) -> None:
     """Long tables from which both ends are removed: where a hash has collisions."""
     cls = native.manager_class(table, "lru", "array", 32)
@@ -349,19 +349,21 @@ def test_senseless_sizes(combination: Id) -> None:
         cls(16, 4, 2, 8, row_pad=-1)
 
 
-def test_more_blocks_than_ids() -> None:
-    cls = native.manager_class("flat", "stack", "array", 16)
+@pytest.mark.parametrize("table", ["flat", "two-level"])
+def test_more_blocks_than_ids(table: str) -> None:
+    cls = native.manager_class(table, "stack", "array", 16)
     assert cls(65_536, 16, 1, 1).num_free_blocks == 65_536
     with pytest.raises(ValueError, match=r"65537 blocks are more than uint16 ids"):
         cls(65_537, 16, 1, 1)
     with pytest.raises(ValueError, match="int32 ids"):
         native.manager_class("vector", "stack", "array", 32)(2**31 + 1, 16, 1, 1)
     with pytest.raises(MemoryError):
-        native.manager_class("flat", "stack", "array", 64)(2**46, 16, 1, 1)
+        native.manager_class(table, "stack", "array", 64)(2**46, 16, 1, 1)
 
 
-def test_the_last_id_of_sixteen_bits_is_an_id() -> None:
-    manager = native.manager_class("flat", "stack", "array", 16)(65_536, 1, 1, 65_536)
+@pytest.mark.parametrize("table", ["flat", "two-level"])
+def test_the_last_id_of_sixteen_bits_is_an_id(table: str) -> None:
+    manager = native.manager_class(table, "stack", "array", 16)(65_536, 1, 1, 65_536)
     manager.allocate(0, 65_536)
     assert manager.lookup(0, 65_535) == 65_535
     out, lengths = np.zeros((1, 65_536), dtype=np.int32), np.zeros(1, dtype=np.int32)
@@ -372,6 +374,8 @@ def test_the_last_id_of_sixteen_bits_is_an_id() -> None:
 def test_what_classes_declare() -> None:
     declared = native.manager_class("flat", "lru", "array", 64)
     assert (declared.reuse_order, declared.profile.id_type) == ("FIFO", "uint64")
+    declared = native.manager_class("two-level", "stack", "array", 16)
+    assert (declared.reuse_order, declared.profile.id_type) == ("LIFO", "uint16")
     declared = native.manager_class("hash", "list", "hash", 16)
     assert (declared.reuse_order, declared.profile.id_type) == ("LIFO", "int32")
     assert declared.profile.letters == "R"

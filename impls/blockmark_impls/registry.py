@@ -49,7 +49,7 @@ __all__ = [
 
 Kind = Literal["manager", "control"]
 ENTRY_POINTS = "blockmark.impls"
-_TABLES = ("hash", "open-hash", "vector", "flat")
+_TABLES = ("hash", "open-hash", "vector", "flat", "two-level")
 _POOLS = ("list", "stack", "lru")
 _MOST_PAD = 65_536
 _PARAMETERS = ("row_pad", "call_style")  # in this order in a name
@@ -186,6 +186,16 @@ _BUILTIN = dict(
             "flat-stack/cpp",
             NativeSource("flat", "stack"),
             "one preallocated table, a row per sequence, a preallocated free stack",
+        ),
+        _builtin(
+            "two-level/py",
+            PythonSource("two_level:TwoLevelManager", "stack_pool:StackPool", ids=None),
+            "a directory of pages per sequence, pages taken as needed, a preallocated free stack",
+        ),
+        _builtin(
+            "two-level/cpp",
+            NativeSource("two-level", "stack"),
+            "a directory of pages per sequence, pages taken as needed, a preallocated free stack",
         ),
         _builtin(
             "null/py",

@@ -29,6 +29,8 @@ CALL_STYLES: tuple[CallStyle, ...] = ("native", "per-op", "per-step")
 MODELS = frozenset({"lookup", "alloc_free", "pool", "step", "pack", "fork"})
 
 _CORE = "blockmark_impls._native"
+# Tables of the core that have a choice of id width; the others store int32.
+_ANY_WIDTH = ("flat", "two-level")
 NATIVE_MISSING = (
     "the C++ core is not built: install a C++ compiler (g++ or clang++), then install "
     "blockmark again (`pip install -e .` in a checkout)"
@@ -191,7 +193,7 @@ class NativeSource(_InCore):
         return ("row_pad",) if self.table == "flat" else ()
 
     def profile(self, id_bits: int) -> Profile:
-        return Profile(id_type=id_type(id_bits) if self.table == "flat" else "int32")
+        return Profile(id_type=id_type(id_bits) if self.table in _ANY_WIDTH else "int32")
 
     def manager(self, config: PoolConfig, parameters: Parameters) -> Any:
         bits = self._bits(config.id_bits)
@@ -203,8 +205,7 @@ class NativeSource(_InCore):
         return core().pool_class(self.pool_kind, self._bits(id_bits))(total_blocks)
 
     def _bits(self, id_bits: int) -> int:
-        # Only a flat row has a choice; the other tables store int32.
-        return id_bits if self.table == "flat" else 32
+        return id_bits if self.table in _ANY_WIDTH else 32
 
 
 @dataclass(frozen=True)

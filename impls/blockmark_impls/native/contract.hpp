@@ -115,6 +115,26 @@ concept BlockTable = std::integral<typename T::id_type> &&
                        { view.bytes() } -> std::convertible_to<std::int64_t>;
                      };
 
+// A table whose ids lie side by side, in pages or (one page for all) in rows. Loops over
+// many blocks then go page by page: the way to a page is gone once, and the loop inside
+// it is one over an array.
+//   adjacent(logical)              how many places lie side by side from `logical` on
+//   at(seq, logical)               the place of a block in the table
+//   place(seq, logical, count)     the first of `count` adjacent places for new blocks behind
+//                                  the last one, which the caller fills
+template <class T>
+concept PagedTable = BlockTable<T> &&
+                     requires(T table, const T& view, std::int64_t seq, std::int64_t logical) {
+                       { T::adjacent(logical) } -> std::same_as<std::int64_t>;
+                       { view.at(seq, logical) } -> std::same_as<const typename T::id_type*>;
+                       {
+                         table.place(seq, logical, logical)
+                       } -> std::same_as<typename T::id_type*>;
+                     };
+
+// The places adjacent() names where all of a row lies side by side.
+inline constexpr std::int64_t whole_row = std::numeric_limits<std::int64_t>::max();
+
 // The free blocks. A fresh pool hands out 0, 1, 2, ...; take() is called only when
 // num_free() > 0, and give() only with a block that was taken.
 template <class P>

@@ -22,7 +22,7 @@ from ..contract import (
     SequenceTooLong,
     UnknownSequence,
 )
-from .sizes import check_sizes, id_type
+from .sizes import TYPECODES, check_sizes, id_type
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
     from ..contract import PoolConfig
 
-_TYPECODES = {16: "H", 32: "I", 64: "Q"}
 # An int object of a few digits, as all but the first ids are.
 _INT_BYTES = getsizeof(1 << 16)
 
@@ -49,7 +48,7 @@ class FlatStackManager:
         self._block_size = config.block_size
         self._max_seqs = config.max_seqs
         self._stride = config.max_blocks_per_seq
-        typecode = _TYPECODES[config.id_bits]
+        typecode = TYPECODES[config.id_bits]
         self._table = array(typecode, [0]) * (self._max_seqs * self._stride)
         self._zeros = array(typecode, [0]) * self._stride
         # Beside the table, for each row: where its kept blocks start and end in the

@@ -16,6 +16,9 @@ ID_LIMITS = {
     "int object": 1 << 31,  # any in the table, but packed rows are int32
 }
 
+# The unsigned items of an `array`, by their width in bits.
+TYPECODES = {16: "H", 32: "I", 64: "Q"}
+
 
 def id_type(id_bits: int) -> str:
     """The unsigned type of `id_bits` bits. Raises ValueError unless 16, 32 or 64."""

@@ -36,6 +36,12 @@ class FlatTable {
   void remove(std::int64_t, std::int64_t) {}
   void end(std::int64_t) {}
 
+  static constexpr std::int64_t adjacent(std::int64_t) { return whole_row; }
+  const Id* at(std::int64_t seq, std::int64_t logical) const {
+    return slab_.data() + seq * stride_ + logical;
+  }
+  Id* place(std::int64_t seq, std::int64_t logical, std::int64_t) { return row(seq) + logical; }
+
   std::int64_t bytes() const { return slab_.bytes(); }
   std::int64_t row_pad() const { return row_pad_; }
 
@@ -71,6 +77,6 @@ class FlatTable {
   AlignedArray<Id> slab_;
 };
 
-static_assert(BlockTable<FlatTable<std::uint16_t>>);
+static_assert(PagedTable<FlatTable<std::uint16_t>>);
 
 }  // namespace blockmark

@@ -39,6 +39,15 @@ class VectorTable {
   }
   void end(std::int64_t seq) { Row().swap(row(seq)); }
 
+  static constexpr std::int64_t adjacent(std::int64_t) { return whole_row; }
+  const id_type* at(std::int64_t seq, std::int64_t logical) const {
+    return rows_[static_cast<std::size_t>(seq)].data() + logical;
+  }
+  id_type* place(std::int64_t seq, std::int64_t logical, std::int64_t count) {
+    row(seq).resize(static_cast<std::size_t>(logical + count));
+    return row(seq).data() + logical;
+  }
+
   std::int64_t bytes() const {
     std::int64_t sum = static_cast<std::int64_t>(rows_.capacity() * sizeof(Row));
     for (const Row& row : rows_) {
@@ -55,6 +64,6 @@ class VectorTable {
   std::vector<Row> rows_;
 };
 
-static_assert(BlockTable<VectorTable>);
+static_assert(PagedTable<VectorTable>);
 
 }  // namespace blockmark
