@@ -56,7 +56,7 @@ def command(
 ) -> int:
     """Verify, measure, save the run, and print the comparison.
 
-    Without a SCENARIO it runs `decode` with every built-in implementation.
+    Without a SCENARIO it runs `decode`: hash map, vector and flat stack in every tier.
     """
     from blockmark.measure import session
 

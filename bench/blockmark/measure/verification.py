@@ -69,13 +69,16 @@ def verify_all(
     timeout_s: float,
     operations: int = 120_000,
 ) -> Iterator[Verification]:
-    """Verify every implementation in every cell of a scenario; controls are left out.
+    """Verify implementations (every built-in one if none is named) in a scenario's cells.
 
-    Random programs run once per implementation. Results come in the order of the
+    Controls are left out. Random programs run once per implementation. Results come in the order of the
     implementations, as many processes at once as there are processors. Raises
     ConfigError and TargetError.
     """
-    plan = make_plan([scenario], targets, command="blockmark verify", seed=seed)
+    from blockmark_impls.registry import builtin_names
+
+    named = targets or builtin_names()
+    plan = make_plan([scenario], named, command="blockmark verify", seed=seed)
     pairs = [pair for pair in plan.pairs() if pair.subject.kind != "control"]
     stop = threading.Event()
     with tempfile.TemporaryDirectory(prefix="blockmark-") as folder:

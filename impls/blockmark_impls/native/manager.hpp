@@ -271,9 +271,12 @@ class Manager {
     table_.append(seq, logical, static_cast<id_type>(id));
     refs_.start(id);
   }
+  // One block more is by far the most frequent. Many are out of line, or what their loops
+  // keep would push the counter of a loop over single blocks out of its register.
   void fill(std::int64_t seq, std::int64_t first, std::int64_t end) {
-    // One block more is by far the most frequent, and needs no loop.
-    if (end - first == 1) return fill_one(pool_, seq, first);
+    end - first == 1 ? fill_one(pool_, seq, first) : fill_many(seq, first, end);
+  }
+  [[gnu::noinline]] void fill_many(std::int64_t seq, std::int64_t first, std::int64_t end) {
     auto&& pool = open_pool(pool_);
     if constexpr (PagedTable<Table>) {
       by_page(first, end, [&](std::int64_t logical, std::int64_t count) {
