@@ -71,9 +71,9 @@ def verify_all(
 ) -> Iterator[Verification]:
     """Verify implementations (every built-in one if none is named) in a scenario's cells.
 
-    Controls are left out. Random programs run once per implementation. Results come in the order of the
-    implementations, as many processes at once as there are processors. Raises
-    ConfigError and TargetError.
+    Controls are left out. Random programs run once per implementation. Results come in
+    the order of the implementations, as many processes at once as there are processors.
+    Raises ConfigError and TargetError.
     """
     from blockmark_impls.registry import builtin_names
 
