@@ -64,7 +64,7 @@ def test_an_evicted_buffer_answers_later() -> None:
 
 
 def test_ageing_leaves_blocks_behind() -> None:
-    # A block that stays and a hole take between 112 and 1,280 bytes together.
+    # A block that stays and a hole take between 80 and 640 bytes together.
     assert 1_000 < native.age_heap(1, 1) < 20_000
     assert native.age_heap(1, 1) == native.age_heap(1, 1)
     for megabytes in (0, -1, 10**6):

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 # Objects made and freed to age Python's own heap: enough to leave free cells in
 # every size class that tables and ids use.
 _AGED_OBJECTS = 20_000
-_AGED_MEGABYTES = 32
+_AGED_MEGABYTES = 12
 # Small enough for any first-level cache, many more lines than the loop has in flight.
 _PROBE_BYTES = 16384
 

@@ -50,8 +50,8 @@ class RoundOf:
         self.condition = Program.load(Path(job["condition"]))
         self.metrics: Raw = {}
         self._manager: Any = None
-        native = impl.tier == "cpp" or _core_is_built()
-        self._kept = age_heaps(job["seed"], native=native) if self.params["heap"] == "aged" else []
+        self._ages = job["seed"], impl.tier == "cpp" or _core_is_built()
+        self._kept: list[Any] = []  # what makes the heap old
         self.evictor: Evictor | None = None
         self.cold_reason = ""
         if self.params["cache"] != "hot":
@@ -70,8 +70,13 @@ class RoundOf:
         control, which has no tables to be emptied.
         """
         control = self.impl.kind == "control"
-        if self._manager is None or control or self.params["pool"] == "fresh":
+        fresh = self.params["pool"] == "fresh"
+        if self._manager is None or control or fresh:
             self._manager = self.impl.make_manager(self.config)
+            # Made when the process was young, as in an engine; the tables come later.
+            if self.params["heap"] == "aged" and (not self._kept or (fresh and not control)):
+                seed, native = self._ages
+                self._kept += age_heaps(seed, native=native)
             if self.condition.num_operations and not control:
                 bind(self._manager, self.condition, self.call_style).setup()
         return self._manager

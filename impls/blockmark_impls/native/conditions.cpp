@@ -75,8 +75,8 @@ std::int64_t age_heap(std::uint64_t seed, std::int64_t megabytes) {
   // what is allocated later lands among other live objects, as in a long-lived process.
   // Most holes are of the size of a hash map's node, some of a growing vector's.
   constexpr std::size_t holes[] = {24, 24, 24, 24, 24, 24, 24, 24, 24, 24,
-                                   24, 40, 40, 40, 72, 72, 136, 264, 520, 1032};
-  constexpr std::size_t staying_sizes[] = {72, 104, 168, 232};
+                                   24, 24, 24, 24, 24, 24, 40, 40, 136, 520};
+  constexpr std::size_t staying_sizes[] = {40, 72, 104};
   std::mt19937_64 random(seed);
   // malloc itself, so that these calls are not counted as the module's.
   const auto allocate = [&](std::size_t size) {
