@@ -57,7 +57,10 @@ def _steps(value: float) -> str:
 
 def _plain(value: float) -> str:
     """A mean that the program fixes: no zeros behind it that would pretend a measurement."""
-    return count(value) if value == int(value) else f"{value:.3g}"
+    # Above a thousand a fraction says nothing, and an exponent would hide the size.
+    if value == int(value) or abs(value) >= 1000:
+        return count(round(value))
+    return f"{value:.3g}"
 
 
 @dataclass(frozen=True, slots=True)

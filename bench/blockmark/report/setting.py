@@ -264,7 +264,10 @@ def machine_facts(run: Run) -> list[tuple[str, str]]:
 
 def _amount(value: float) -> str:
     """A number that the program fixes, so zeros behind it would pretend a measurement."""
-    return count(value) if value == int(value) else f"{value:.3g}"
+    # Above a thousand a fraction says nothing, and an exponent would hide the size.
+    if value == int(value) or abs(value) >= 1000:
+        return count(round(value))
+    return f"{value:.3g}"
 
 
 def _plural(value: float, one: str, many: str) -> str:
