@@ -19,7 +19,6 @@ from blockmark.runs.estimate import (
     Resampler,
     estimate_cost,
     estimate_exact,
-    least_block,
     lower_quartile,
 )
 
@@ -37,16 +36,6 @@ def test_the_lower_quartile_by_hand() -> None:
     assert lower_quartile([1.0, 2.0]) == 1.25
     assert lower_quartile([9.0, 1.0, 5.0]) == 3.0
     assert lower_quartile([10.0, 50.0, 20.0, 40.0, 30.0]) == 20.0
-
-
-def test_the_least_block_is_the_smallest() -> None:
-    assert least_block([3.0, 2.5, 9.0]) == 2.5
-
-
-@pytest.mark.parametrize("bad", [[], [math.nan], [1.0, math.inf], [2.0, -1.0]])
-def test_blocks_that_are_no_times_are_refused(bad: list[float]) -> None:
-    with pytest.raises(ValueError, match=r"no value|not a measured value"):
-        least_block(bad)
 
 
 @pytest.mark.parametrize("bad", [[], [math.nan, 1.0], [1.0, math.inf]])

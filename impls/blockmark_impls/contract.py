@@ -204,13 +204,11 @@ class BlockManager(Protocol):
         """Bytes that the free pool and the ref counts hold now."""
 
 
-# Operations that an implementation may leave out; replay composes them from the
-# others, and says so.
-OPTIONAL_OPERATIONS = ("append_slots", "lookup_slots", "swap_out", "swap_in", "replay")
-
-
 class BatchOperations(Protocol):
-    """Whole steps at once, for structures that work on arrays."""
+    """Whole steps at once, for structures that work on arrays.
+
+    An implementation may leave them out; a replay then makes the single calls.
+    """
 
     def append_slots(self, seqs: NDArray[np.int32]) -> list[Copy]:
         """`append_slot` for each of `seqs`, in order, all or nothing."""

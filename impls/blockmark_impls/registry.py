@@ -17,7 +17,6 @@ import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-from .python.sizes import ID_LIMITS
 from .sources import (
     CALL_STYLES,
     NATIVE_MISSING,
@@ -117,18 +116,12 @@ class Implementation:
         """Import what it needs now. Raises TargetError."""
         self.source.load()
 
-    def id_limit(self, config: PoolConfig) -> None:
-        """Raises ValueError if its ids can't number `config.total_blocks` blocks."""
-        stored = self.profile_for(config).id_type
-        if stored in ID_LIMITS and config.total_blocks > ID_LIMITS[stored]:
-            mend = "set id_bits = 32" if stored == "uint16" else "only 64-bit ids can"
-            raise ValueError(
-                f"{self.name}: {config.total_blocks:,} blocks are more than {stored} ids can "
-                f"number ({ID_LIMITS[stored]:,}); {mend}"
-            )
-
     def make_manager(self, config: PoolConfig) -> Any:
-        """A new manager. Raises TargetError if it can't be made, ValueError for bad sizes."""
+        """A new manager.
+
+        Raises TargetError if it can't be made, ValueError for bad sizes and for more
+        blocks than its ids can number.
+        """
         return self.source.manager(config, self.parameters)
 
     def make_pool(self, total_blocks: int, id_bits: int) -> Any | None:

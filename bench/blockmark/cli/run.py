@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -63,7 +64,7 @@ def command(
     from .progress import progress_on_stderr
 
     if resume is not None:
-        if scenarios or impl or setting:
+        if scenarios or impl or setting or rounds or quick or dry_run or seed is not None:
             raise typer.BadParameter("--resume goes on with the run as planned; name nothing else")
         with progress_on_stderr() as progress:
             outcome = session.resume(resume, progress)
@@ -98,19 +99,13 @@ def _plan(
     return make_plan(
         [scenario.shortened() for scenario in found] if quick else found,
         impl or [],
-        command=" ".join(["blockmark", *map(_quoted, sys.argv[1:])]),
+        command=shlex.join(["blockmark", *sys.argv[1:]]),
         seed=seed,
         rounds=rounds,
         quick=quick,
         timeout_s=timeout,
         software_counters=counters == "software",
     )
-
-
-def _quoted(word: str) -> str:
-    import shlex
-
-    return shlex.quote(word)
 
 
 def _print_plan(plan: Plan) -> None:
@@ -140,7 +135,8 @@ def _conclude(outcome: Outcome, report: Path | None, *, json: bool, pyperf: Path
         from blockmark.runs.pyperf_export import export_pyperf
 
         export = export_pyperf(run, pyperf)
-        typer.echo(f"pyperf suite: {pyperf} ({export})", err=True)
+        said = f"{export.benchmarks} timings; {export.left_out} metrics are none and were left out"
+        typer.echo(f"pyperf suite: {pyperf} ({said})", err=True)
     folder = report
     if folder is None and not (run.quick or json or outcome.interrupted):
         folder = report_folder([info.name for info in run.scenarios])

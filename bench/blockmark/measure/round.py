@@ -123,7 +123,7 @@ class RoundOf:
             costs = measure_costs(cursor, budget.blocks, budget.block_ns, budget.least_blocks)
             self._keep(costs, names)
         if not pool:
-            self._free_all(target, program)
+            self._free_all(target)
 
     def _measure_step(self, manager: Any, cursor: Cursor, names: dict[int, str]) -> None:
         control = self.impl.kind == "control"
@@ -188,8 +188,9 @@ class RoundOf:
             return
         period = cursor.program.period
         steps = period * max(1, 64 // period)
-        counted = cursor.replay.allocations(cursor.advance(steps), steps)
-        self._put(name, sum(counted) / steps)
+        counted, _ = cursor.replay.allocations(cursor.advance(steps), steps)
+        # Steps off the clock are no steps of the load.
+        self._put(name, counted / (cursor.program.units[1] * steps / period))
 
     def _keep(self, costs: dict[int, Cost], names: dict[int, str]) -> None:
         for phase, name in names.items():
@@ -198,7 +199,7 @@ class RoundOf:
     def _put(self, name: str, value: float) -> None:
         self.metrics[name] = {"value": value}
 
-    def _free_all(self, manager: Any, program: Program) -> None:
+    def _free_all(self, manager: Any) -> None:
         """Leave the manager empty for the next model. Where a body stands does not matter."""
         if self.impl.kind == "control":
             return

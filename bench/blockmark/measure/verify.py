@@ -7,7 +7,6 @@ the implementation declares it.
 
 from __future__ import annotations
 
-import random
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -269,8 +268,3 @@ def check_state(manager: Any, config: PoolConfig, program: Program, steps: Itera
     for seq in checker.oracle.tables:
         checker.bind_table(seq)
     checker.compare_all()
-
-
-def random_seeds(seed: int, count: int) -> list[random.Random]:
-    """Independent generators for `count` random programs."""
-    return [random.Random(f"{seed}/{number}") for number in range(count)]

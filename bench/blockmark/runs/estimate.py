@@ -48,18 +48,6 @@ class Estimate:
     approximate: bool
 
 
-def least_block(blocks: Sequence[float]) -> float:
-    """A round's value of a cost: the least of its blocks.
-
-    Noise on a computer only ever adds time, so the least of many short blocks is
-    the one closest to the cost itself (Chen and Revels 2016, "Robust benchmarking
-    in noisy environments"). Raises ValueError if there is no block, or a block is
-    negative or not finite.
-    """
-    _check(blocks)
-    return min(blocks)
-
-
 def lower_quartile(values: Sequence[float]) -> float:
     """The 0.25-quantile with linear interpolation (Hyndman and Fan 1996, type 7).
 
