@@ -54,7 +54,7 @@ def lower_quartile(values: Sequence[float]) -> float:
     The default of numpy, R and spreadsheets. Raises ValueError if there is no
     value or one is not finite.
     """
-    _check(values, negative=True)
+    _check(values)
     ordered = sorted(values)
     below, fraction = _quartile_position(len(ordered))
     if not fraction:
@@ -96,7 +96,7 @@ class Resampler:
         """
         import numpy as np
 
-        _check(values, negative=True)
+        _check(values)
         ordered = np.sort(np.asarray(values, dtype=np.float64))
         _, fraction = _quartile_position(len(ordered))
         below, above = self._indices(len(ordered), stream)
@@ -153,7 +153,7 @@ def estimate_exact(values: Sequence[float]) -> Estimate:
     not, the value is one that was counted, and the range is no interval but all
     there was. Raises ValueError if there is no value or one is not finite.
     """
-    _check(values, negative=True)
+    _check(values)
     return Estimate(
         statistics.median_low(values), min(values), max(values), len(values), approximate=False
     )
@@ -166,9 +166,9 @@ def _quartile_position(n: int) -> tuple[int, float]:
     return below, position - below
 
 
-def _check(values: Sequence[float], *, negative: bool = False) -> None:
+def _check(values: Sequence[float]) -> None:
     if not values:
         raise ValueError("no value to estimate from")
     for value in values:
-        if not math.isfinite(value) or (value < 0 and not negative):
+        if not math.isfinite(value):
             raise ValueError(f"{value} is not a measured value")
