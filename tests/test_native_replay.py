@@ -6,59 +6,42 @@ import gc
 import mmap
 import random
 from array import array
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pytest
 
 from blockmark_impls.contract import BlockManagerError, Copy, OutOfBlocks, UnknownSequence
+from native_programs import (
+    ALLOCATE,
+    APPEND,
+    CAN_ALLOCATE,
+    DROP_FRONT,
+    EXTEND,
+    FORK,
+    FREE,
+    GIVE,
+    LOOKUP,
+    LOOKUP_CHAIN,
+    PACK,
+    TAKE,
+    TRUNCATE,
+    Run,
+    Steps,
+    columns,
+    flat,
+    program,
+)
 
 native = pytest.importorskip("blockmark_impls._native", reason="no C++ core was built")
 
-(CAN_ALLOCATE, ALLOCATE, APPEND, EXTEND, TRUNCATE, DROP_FRONT, FORK, FREE) = range(8)
-LOOKUP, LOOKUP_CHAIN, PACK, TAKE, GIVE = range(8, 13)
 COMBINATIONS = native.combinations()
 
-Run = tuple[int, Sequence[tuple[int, ...]]]
-Steps = Sequence[tuple[int, Sequence[Run]]]
 Id = tuple[str, str, str, int]
 
 
 def names(combination: Id) -> str:
     return "-".join(map(str, combination))
-
-
-def columns(steps: Steps) -> dict[str, Any]:
-    """Steps as (phase, runs) and runs as (code, operands) into a program's columns."""
-    made: dict[str, Any] = {
-        "codes": array("B"),
-        "run_start": array("q", [0]),
-        "a": array("i"),
-        "b": array("i"),
-        "c": array("i"),
-        "step_runs": array("q", [0]),
-        "phases": array("B"),
-    }
-    for phase, runs in steps:
-        for code, operations in runs:
-            made["codes"].append(code)
-            for operation in operations:
-                operands = (*operation, 0, 0)
-                for name, operand in zip("abc", operands, strict=False):
-                    made[name].append(operand)
-            made["run_start"].append(len(made["a"]))
-        made["step_runs"].append(len(made["codes"]))
-        made["phases"].append(phase)
-    return made
-
-
-def program(steps: Steps, setup_steps: int = 0) -> Any:
-    return native.Program(**columns(steps), setup_steps=setup_steps)
-
-
-def flat(*sizes: int) -> Any:
-    return native.manager_class("flat", "stack", "array", 16)(*sizes)
 
 
 def one_by_one(manager: Any, steps: Steps) -> list[Copy]:

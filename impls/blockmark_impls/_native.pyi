@@ -18,7 +18,12 @@ REPLAY_VERSION: int
 """Changes when numbers of an older replay can't be compared with a newer one's."""
 
 allocation_counter_ok: bool
-"""Whether this module's operator new is the counting one; if not, show no counts."""
+"""Whether this module's operator new and malloc are the counting ones; if not, show no
+counts.
+"""
+
+callgrind_header: bool
+"""Whether valgrind's header was there at build; without it only callgrind is missing."""
 
 class BuildInfo(TypedDict):
     compiler: str
@@ -75,6 +80,92 @@ class Evictor:
     def bytes(self) -> int: ...
     def run(self) -> None: ...
 
+class Region:
+    """What a replay goes in and out of; counting happens inside. Entering twice, or
+    leaving twice, is as once.
+    """
+
+    def enter(self) -> None: ...
+    def leave(self) -> None: ...
+
+class PerfEvents(Region):
+    """Counters of the thread that makes this, by perf_event_open: user space alone unless
+    `exclude_kernel` is false, never the hypervisor, child threads not included.
+
+    `groups` are lists of (type, config), numbered as in linux/perf_event.h. The first
+    event of a list that opens leads a kernel group, and the later ones join it, so that
+    all of a list count at the same time or not at all. Raises TypeError for a type
+    beyond 32 bits or a config beyond 64. An event that does not open raises nothing.
+    """
+
+    def __init__(
+        self, groups: Sequence[Sequence[tuple[int, int]]], exclude_kernel: bool = True
+    ) -> None: ...
+    def errors(self) -> list[list[int]]:
+        """The errno of every event, in the shape of `groups`; 0 where it opened."""
+    def read(self) -> list[list[tuple[int, int, int] | None]]:
+        """(count as the kernel has it, ns enabled, ns running) since the last reset, in the
+        shape of `groups`; None where the event did not open. Nothing is scaled. Raises
+        OSError if the kernel refuses, ValueError after close().
+        """
+    def reset(self) -> None:
+        """Count and time from 0 again. Raises as read() does."""
+    def close(self) -> None:
+        """Give the counters back; from here on a region that does nothing."""
+
+class CallgrindRegion(Region):
+    """Where callgrind collects; start it with --collect-atstart=no. Does nothing outside
+    valgrind. Raises RuntimeError if the core was built without valgrind's header.
+    """
+
+    def __init__(self) -> None: ...
+
+class Paced:
+    """What a paced loop did. Times are nanoseconds of CLOCK_MONOTONIC; native/pacing.hpp
+    says how each is taken.
+    """
+
+    @property
+    def ticks(self) -> int:
+        """Ticks that ran, at most `intended`."""
+    @property
+    def intended(self) -> int:
+        """Ticks whose intended start lies within the duration: ceil(duration / interval)."""
+    @property
+    def elapsed_ns(self) -> int:
+        """From the start to the end of the loop, without `off_clock_ns`."""
+    @property
+    def off_clock_ns(self) -> int:
+        """Time of the untimed steps; the schedule was shifted by it."""
+    @property
+    def busy1_ns(self) -> int:
+        """Time in the steps of phase 1, one reading of the clock each included."""
+    @property
+    def busy2_ns(self) -> int:
+        """Time in the steps of phase 2 of the same ticks; 0 where there are none."""
+    @property
+    def copy_ns(self) -> int:
+        """Time in the copies of `copy_bytes`, one a tick."""
+    @property
+    def missed(self) -> int:
+        """Ticks that ended after the next intended start, and those that never ran."""
+    @property
+    def thread_cpu_ns(self) -> int:
+        """CPU time of the thread (CLOCK_THREAD_CPUTIME_ID) over the loop, waiting, copies
+        and `stream` included, untimed steps not.
+        """
+    @property
+    def user_ns(self) -> int:
+        """The user part by getrusage; the kernel may split by sampling, so trust the sum."""
+    @property
+    def kernel_ns(self) -> int: ...
+    @property
+    def lateness(self) -> Histogram:
+        """Of each tick: actual start less intended start."""
+    @property
+    def latency(self) -> Histogram:
+        """Of each tick: end less intended start."""
+
 class Replayable(Protocol):
     """What programs can be replayed on.
 
@@ -104,6 +195,32 @@ class Replayable(Protocol):
         self, program: Program, first_step: int, num_steps: int
     ) -> tuple[int, int]:
         """Heap allocations inside the steps of phases 1 and 2."""
+    def replay_within(
+        self, program: Program, first_step: int, num_steps: int, phase: int, region: Region
+    ) -> None:
+        """The steps of `phase` inside the region, all others outside. It is entered and left
+        only where the phase changes, and it is left when an operation fails. Raises
+        ValueError for a phase that is neither 1 nor 2.
+        """
+    def replay_paced(
+        self,
+        program: Program,
+        first_step: int,
+        interval_ns: int,
+        duration_ns: int,
+        pacing: str,
+        stream: Evictor | None = None,
+        copy_bytes: int = 0,
+    ) -> Paced:
+        """One tick every `interval_ns` for `duration_ns`, a tick being the next step of
+        phase 1 and the steps of phase 2 that follow it directly. All other steps run off
+        the clock. Waits by `pacing`: "sleep", "hybrid" (sleep until 100 us before, then
+        spin) or "spin". After each tick `copy_bytes` bytes are copied, if that is not 0,
+        and `stream` runs, if it is given. No tick is skipped: a late one starts at once.
+
+        Raises ValueError unless interval_ns >= 1, interval_ns <= duration_ns <= one day,
+        copy_bytes >= 0, `pacing` is one of the three and the body has a step of phase 1.
+        """
 
 class Manager(Replayable, Protocol):
     """A compiled manager: the operations of contract.BlockManager and BatchOperations."""
@@ -224,7 +341,10 @@ def age_heap(seed: int, megabytes: int) -> int:
     """Fill the C heap with the holes of a long life. Returns how many blocks stay."""
 
 def heap_allocations() -> int:
-    """Calls of operator new made by this thread inside this module; never falls."""
+    """Requests to the heap made by this thread inside this module: operator new, malloc,
+    calloc, realloc, aligned_alloc, posix_memalign, memalign, strdup, each once; never falls.
+    What a library allocates on the module's behalf (an exception, say) is not seen.
+    """
 
 def python_allocations_start() -> None:
     """Count the interpreter's requests to the object and mem domains from here on.
@@ -234,3 +354,30 @@ def python_allocations_start() -> None:
 
 def python_allocations_stop() -> int:
     """Stop, and return the requests since the start. Raises ValueError if not started."""
+
+def pace_nothing(
+    interval_ns: int, duration_ns: int, pacing: str, stream: Evictor | None = None
+) -> Paced:
+    """The loop of replay_paced around a tick that does nothing: what pacing itself costs.
+    Raises ValueError as it does.
+    """
+
+def running_on_valgrind() -> bool:
+    """False also where the core was built without valgrind's header."""
+
+def callgrind_start_instrumentation() -> None:
+    """Start before the warm-up: the simulated caches are cold from here on. Does nothing
+    outside valgrind. This and the two below raise RuntimeError without valgrind's header.
+    """
+
+def callgrind_stop_instrumentation() -> None: ...
+def callgrind_dump(label: str) -> None:
+    """Write what was collected to a file of its own, named by `label` in its "Trigger" line,
+    and count from 0 again.
+    """
+
+def count_loop(iterations: int) -> int:
+    """A loop of at least `iterations` instructions and exactly as many loads of 8 bytes from
+    a table that holds 0 to 255, which it goes through again and again. Returns their sum.
+    For finding out whether a counter counts. Raises ValueError if `iterations` is negative.
+    """

@@ -2,11 +2,23 @@
 // callers by -Wl,-Bsymbolic-functions: without it, a libstdc++ that was loaded globally
 // first would serve the calls, and every count would be 0.
 //
-// A direct malloc is not seen; no structure here makes one.
+// Direct requests to the C heap are wrapped: the linker's --wrap (see CMakeLists.txt)
+// turns every call of malloc in this module into one of __wrap_malloc, and __real_malloc
+// into malloc. Nothing outside the module changes.
 #include "allocations.hpp"
 
 #include <cstdlib>
 #include <new>
+
+extern "C" {
+void* __real_malloc(std::size_t size);
+void* __real_calloc(std::size_t items, std::size_t size);
+void* __real_realloc(void* memory, std::size_t size);
+void* __real_aligned_alloc(std::size_t alignment, std::size_t size);
+int __real_posix_memalign(void** memory, std::size_t alignment, std::size_t size);
+void* __real_memalign(std::size_t alignment, std::size_t size);
+char* __real_strdup(const char* text);
+}
 
 namespace {
 
@@ -19,7 +31,7 @@ thread_local std::int64_t allocations = 0;
 
 void* counted(std::size_t size) noexcept {
   ++allocations;
-  return std::malloc(size == 0 ? 1 : size);
+  return __real_malloc(size == 0 ? 1 : size);
 }
 
 void* counted(std::size_t size, std::align_val_t alignment) noexcept {
@@ -27,7 +39,7 @@ void* counted(std::size_t size, std::align_val_t alignment) noexcept {
   const auto align = static_cast<std::size_t>(alignment);
   // aligned_alloc wants a whole number of alignments.
   const std::size_t rounded = (size + align - 1) / align * align;
-  return rounded < size ? nullptr : std::aligned_alloc(align, rounded == 0 ? align : rounded);
+  return rounded < size ? nullptr : __real_aligned_alloc(align, rounded == 0 ? align : rounded);
 }
 
 void* or_throw(void* memory) {
@@ -36,6 +48,40 @@ void* or_throw(void* memory) {
 }
 
 }  // namespace
+
+extern "C" {
+
+void* __wrap_malloc(std::size_t size) {
+  ++allocations;
+  return __real_malloc(size);
+}
+void* __wrap_calloc(std::size_t items, std::size_t size) {
+  ++allocations;
+  return __real_calloc(items, size);
+}
+void* __wrap_realloc(void* memory, std::size_t size) {
+  ++allocations;
+  return __real_realloc(memory, size);
+}
+void* __wrap_aligned_alloc(std::size_t alignment, std::size_t size) {
+  ++allocations;
+  return __real_aligned_alloc(alignment, size);
+}
+int __wrap_posix_memalign(void** memory, std::size_t alignment, std::size_t size) {
+  ++allocations;
+  return __real_posix_memalign(memory, alignment, size);
+}
+void* __wrap_memalign(std::size_t alignment, std::size_t size) {
+  ++allocations;
+  return __real_memalign(alignment, size);
+}
+// The C library's own malloc serves it, which is not wrapped.
+char* __wrap_strdup(const char* text) {
+  ++allocations;
+  return __real_strdup(text);
+}
+
+}  // extern "C"
 
 void* operator new(std::size_t size) { return or_throw(counted(size)); }
 void* operator new[](std::size_t size) { return or_throw(counted(size)); }
@@ -80,7 +126,10 @@ bool allocation_counter_works() {
   void* memory = ::operator new(1);
   asm volatile("" : "+r"(memory));
   ::operator delete(memory);
-  return heap_allocations() == before + 1;
+  memory = std::malloc(1);
+  asm volatile("" : "+r"(memory));
+  std::free(memory);
+  return heap_allocations() == before + 2;
 }
 
 }  // namespace blockmark

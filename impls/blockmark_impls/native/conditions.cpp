@@ -78,7 +78,7 @@ std::int64_t age_heap(std::uint64_t seed, std::int64_t megabytes) {
                                    24, 24, 24, 24, 24, 24, 40, 40, 136, 520};
   constexpr std::size_t staying_sizes[] = {40, 72, 104};
   std::mt19937_64 random(seed);
-  // malloc itself, so that these calls are not counted as the module's.
+  // malloc itself: the holes are to be of its sizes.
   const auto allocate = [&](std::size_t size) {
     void* block = std::malloc(size);
     if (block == nullptr) throw std::bad_alloc();

@@ -20,7 +20,9 @@
 #include "contract.hpp"
 #include "histogram.hpp"
 #include "op.hpp"
+#include "pacing.hpp"
 #include "program.hpp"
+#include "region.hpp"
 
 namespace blockmark {
 
@@ -116,9 +118,62 @@ class Replay {
     return {sums[1], sums[2]};
   }
 
+  // The steps of one phase inside the region, all others outside. As timed() reads its
+  // clock, the region is entered and left only where the phase changes.
+  void within(std::int64_t first, std::int64_t count, int wanted, Region& region) {
+    if (wanted != 1 && wanted != 2) {
+      throw_value("phase must be 1 or 2, not " + std::to_string(wanted));
+    }
+    Visit visit(region);
+    body(first, count, [&](std::int64_t step, int phase) {
+      visit.be(phase == wanted);
+      run_step(step);
+    });
+    visit.be(false);
+  }
+
+  // The body at a rate, around its end for as long as it takes.
+  Paced paced(std::int64_t first, const Pace& pace_, Evictor* stream, void (*interrupt)()) {
+    Ticks ticks(*this, body_step(first));
+    return pace(pace_, ticks, stream, interrupt);
+  }
+
  private:
   struct Run {
     std::int64_t first, end;
+  };
+
+  // A tick is the next step of phase 1 and the steps of phase 2 that follow it directly.
+  // What lies between is off the clock: steps of phase 0, and of phase 2 after those.
+  class Ticks final : public PacedWork {
+   public:
+    Ticks(Replay& replay, std::int64_t at) : replay_(replay), at_(at) {
+      const Program& program = replay.program_;
+      for (std::int64_t step = program.setup_steps(); step < program.num_steps(); ++step) {
+        if (program.phases()[step] == 1) return;
+      }
+      throw_value("the program has no step of phase 1 after its set-up");
+    }
+
+    bool has_untimed() const override { return phase() != 1; }
+    void untimed() override {
+      while (phase() != 1) run();
+    }
+    void first() override { run(); }
+    bool has_second() const override { return phase() == 2; }
+    void second() override {
+      while (phase() == 2) run();
+    }
+
+   private:
+    int phase() const { return replay_.program_.phases()[at_]; }
+    void run() {
+      replay_.run_step(at_);
+      at_ = replay_.step_after(at_);
+    }
+
+    Replay& replay_;
+    std::int64_t at_;
   };
 
   void prepare() {
@@ -147,17 +202,25 @@ class Replay {
 
   template <class Step>
   void body(std::int64_t first, std::int64_t count, Step&& step) {
-    const std::int64_t begin = program_.setup_steps();
-    const std::int64_t length = program_.num_steps() - begin;
     if (first < 0 || count < 0) throw_value("first_step and num_steps must not be negative");
     if (count == 0) return;
-    if (length == 0) throw_value("the program has no steps after its set-up");
-    std::int64_t at = begin + first % length;
+    std::int64_t at = body_step(first);
     const std::uint8_t* phases = program_.phases();
     for (std::int64_t i = 0; i < count; ++i) {
       step(at, phases[at]);
-      if (++at == program_.num_steps()) at = begin;
+      at = step_after(at);
     }
+  }
+
+  // The step of the program that a step of the body is, counted around its end.
+  std::int64_t body_step(std::int64_t step) const {
+    const std::int64_t length = program_.num_steps() - program_.setup_steps();
+    if (step < 0) throw_value("first_step must not be negative");
+    if (length == 0) throw_value("the program has no steps after its set-up");
+    return program_.setup_steps() + step % length;
+  }
+  std::int64_t step_after(std::int64_t step) const {
+    return step + 1 == program_.num_steps() ? program_.setup_steps() : step + 1;
   }
 
   [[gnu::noinline]] void run_step(std::int64_t step) {

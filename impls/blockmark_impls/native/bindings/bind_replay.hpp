@@ -3,12 +3,16 @@
 
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <cstdint>
+#include <string>
 
 #include "../conditions.hpp"
 #include "../histogram.hpp"
+#include "../pacing.hpp"
+#include "../region.hpp"
 #include "../replay.hpp"
 #include "python.hpp"
 
@@ -60,6 +64,20 @@ void bind_replay(nb::class_<Bound>& cls) {
         return self.on(program).allocations(first, count);
       },
       arg("program"), arg("first_step"), arg("num_steps"));
+  cls.def(
+      "replay_within",
+      [](Bound& self, const BoundProgram& program, Steps first, Steps count, int phase,
+         Region& region) { self.on(program).within(first, count, phase, region); },
+      arg("program"), arg("first_step"), arg("num_steps"), arg("phase"), arg("region"));
+  cls.def(
+      "replay_paced",
+      [](Bound& self, const BoundProgram& program, Steps first, std::int64_t interval,
+         std::int64_t duration, const std::string& pacing, Evictor* stream, std::int64_t bytes) {
+        const Pace pace(interval, duration, pacing, bytes);
+        return self.on(program).paced(first, pace, stream, check_signals);
+      },
+      arg("program"), arg("first_step"), arg("interval_ns"), arg("duration_ns"), arg("pacing"),
+      arg("stream") = nb::none(), arg("copy_bytes") = 0);
 }
 
 }  // namespace blockmark

@@ -1,4 +1,4 @@
-// Programs, histograms, conditions and counters.
+// Programs, histograms, conditions and counts of allocations.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/vector.h>
@@ -60,7 +60,7 @@ void bind_conditions(nb::module_& m) {
   m.def("age_heap", &age_heap, nb::arg("seed"), nb::arg("megabytes"));
 }
 
-void bind_counters(nb::module_& m) {
+void bind_allocations(nb::module_& m) {
   m.def("heap_allocations", &heap_allocations);
   m.attr("allocation_counter_ok") = allocation_counter_works();
   m.def("python_allocations_start", &python_allocations_start);
@@ -73,7 +73,7 @@ void bind_measuring(nb::module_& m) {
   bind_program(m);
   bind_histogram(m);
   bind_conditions(m);
-  bind_counters(m);
+  bind_allocations(m);
 }
 
 }  // namespace blockmark

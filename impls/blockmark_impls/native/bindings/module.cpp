@@ -3,6 +3,7 @@
 #include <nanobind/stl/string.h>
 
 #include <string>
+#include <system_error>
 
 #include "../contract.hpp"
 #include "../replay.hpp"
@@ -32,6 +33,10 @@ void translate(const std::exception_ptr& exception, void*) {
     std::rethrow_exception(exception);
   } catch (const Error& error) {
     PyErr_SetString(python_class(error.kind()).ptr(), error.what());
+  } catch (const std::system_error& error) {
+    // Of two arguments, so that Python's errno is set and the class is the fitting one.
+    const nb::tuple arguments = nb::make_tuple(error.code().value(), error.what());
+    PyErr_SetObject(PyExc_OSError, arguments.ptr());
   }
 }
 
@@ -98,6 +103,8 @@ NB_MODULE(_native, m) {
   m.def("pool_class", &pool_class, nb::arg("pool"), nb::arg("id_bits") = 32);
 
   bind_measuring(m);
+  bind_counting(m);
+  bind_pacing(m);
   bind_pools(m);
   bind_controls(m);
 #define BIND(unit) bind_##unit(m);

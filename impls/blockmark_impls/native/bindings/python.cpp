@@ -23,6 +23,10 @@ std::int64_t size_argument(nb::handle value, const char* name) {
   return result;
 }
 
+void check_signals() {
+  if (PyErr_CheckSignals() != 0) throw nb::python_error();
+}
+
 Column::Column(nb::handle source, const char* name, char kind, std::size_t item_size) {
   if (PyObject_GetBuffer(source.ptr(), &view_, PyBUF_C_CONTIGUOUS | PyBUF_FORMAT) != 0) {
     throw nb::python_error();

@@ -20,6 +20,10 @@ nb::object contract_class(const char* name);
 // not the TypeError of a failed conversion.
 std::int64_t size_argument(nb::handle value, const char* name);
 
+// Runs the Python side of signals that have come. Throws nb::python_error if that raises,
+// as Ctrl-C does.
+void check_signals();
+
 // A one-dimensional, contiguous buffer of one item type, held for as long as this lives.
 class Column {
  public:
@@ -63,5 +67,7 @@ struct BoundProgram {
 void bind_pools(nb::module_& m);
 void bind_controls(nb::module_& m);
 void bind_measuring(nb::module_& m);
+void bind_counting(nb::module_& m);
+void bind_pacing(nb::module_& m);
 
 }  // namespace blockmark
