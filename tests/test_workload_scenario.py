@@ -23,9 +23,23 @@ def test_a_cell_has_every_key_with_a_value() -> None:
     cell = parse_scenario("", "s", "s.toml").cells()[0]
     assert set(cell.values) < set(KEYS)
     others = {name for name, key in KEYS.items() if key.workloads and "decode" not in key.workloads}
+    others |= {"pacing", "rate_seconds", "between", "between_bytes"}  # of the model rate
     assert set(KEYS) - set(cell.values) == {"prompt_tokens", "output_tokens"} | others
     assert cell.number("prompt_tokens") is None
     assert cell.pool_config.max_seqs == 256
+
+
+def test_the_paced_loop_has_keys_only_where_it_is_measured() -> None:
+    cell = parse_scenario('models = ["step", "rate"]', "s", "s.toml").cells()[0]
+    assert (cell["pacing"], cell["rate_seconds"], cell["between"]) == ("spin", 0.5, "idle")
+    assert cell["between_bytes"] == 4 * 1024 * 1024
+    # Asked for by nobody: a run of hours must not follow from a default.
+    assert "rate" not in parse_scenario("", "s", "s.toml").cells()[0]["models"]
+
+
+def test_cells_of_older_runs_keep_their_names() -> None:
+    # Keys of stored runs: new keys must not change what an old load is called.
+    assert find_scenario("decode").cells()[0].key == "4489da3b6c568d7d"
 
 
 def test_cell_key_names_the_cell() -> None:
@@ -57,6 +71,9 @@ def test_models_are_a_list_not_an_axis() -> None:
         ("total_blocks = 1.5", "total_blocks = 1.5 must be a whole number"),
         ("total_blocks = true", "total_blocks = True must be a whole number"),
         ("step_rate = nan", "step_rate = nan is out of range"),
+        ("step_rate = 0", "step_rate = 0 is out of range; it must be between 0.001 and"),
+        ('pacing = "sleeping"', 'did you mean "sleep"?'),
+        ("rate_seconds = 0", "rate_seconds = 0 is out of range; it must be between 0.05 and 3,600"),
         ("total_blocks = inf", "total_blocks = inf must be a whole number"),
         ("total_blocks = 99999999999999999999", "is out of range"),
         ('pool = "shufled"', 'did you mean "shuffled"?'),
@@ -88,12 +105,23 @@ def test_a_mistake_names_file_and_key(text: str, says: str) -> None:
         ("total_blocks = 65537", "more than id_bits = 16 can number (65,536); set id_bits = 32"),
         ("total_blocks = 100\nconcurrency = 101", "too small for concurrency = 101"),
         ("[matrix]\nseed = [" + "1," * 10_001 + "]", "makes 10,001 cells"),
+        ('pacing = "sleep"', "pacing has no effect on models = step, pack, lookup, alloc_free"),
+        ('models = ["step"]\nrate_seconds = 1', "on models = step; it is for rate"),
+        (
+            'models = ["rate"]\nstep_rate = 7',
+            "step_rate = 7 for rate_seconds = 0.5 makes 3.5 steps, too few for a share; raise "
+            "rate_seconds to at least 2.858 or step_rate to at least 40",
+        ),
     ],
 )
 def test_keys_that_do_not_go_together(text: str, says: str) -> None:
     with pytest.raises(ConfigError) as caught:
         parse_scenario(text, "s", "s.toml").cells()
     assert says in str(caught.value)
+
+
+def test_a_million_steps_a_second_may_be_asked_for() -> None:
+    assert parse_scenario('models = ["rate"]\nstep_rate = 1e6', "s", "s.toml").cells()
 
 
 def test_sixteen_bits_number_65536_blocks() -> None:

@@ -75,6 +75,7 @@ def parse_run(content: Mapping[str, Any], path: str | Path = "run.json") -> Run:
         implementations=tuple(_implementation(item) for item in top.children("implementations")),
         settings=tuple(_setting(item) for item in top.children("settings")),
         cells=tuple(_cell(item) for item in top.children("cells")),
+        counters=top.facts("counters") if "counters" in top.content else {},
     )
     _check_references(top, run)
     return run
@@ -268,6 +269,7 @@ def dump_run(run: Run) -> dict[str, Any]:
         "rounds": run.rounds,
         "machine": dict(run.machine),
         "build": dict(run.build),
+        **({"counters": dict(run.counters)} if run.counters else {}),
         "scenarios": [dataclasses.asdict(info) for info in run.scenarios],
         "implementations": [dataclasses.asdict(info) for info in run.implementations],
         "settings": [dataclasses.asdict(setting) for setting in run.settings],

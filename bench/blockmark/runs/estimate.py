@@ -19,7 +19,7 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -144,6 +144,18 @@ def estimate_cost(values: Sequence[float], resampler: Resampler) -> Estimate:
     else:
         low, high = resampler.interval(resampler.lower_quartiles(values))
     return Estimate(value, low, high, len(values), len(values) < ROUNDS_FOR_INTERVAL)
+
+
+def estimate_rate(values: Sequence[float], resampler: Resampler) -> Estimate:
+    """The upper quartile over rounds with its interval: the mirror image of a cost's.
+
+    Disturbance makes a rate smaller as it makes a cost larger. Raises as estimate_cost.
+    """
+    mirrored = estimate_cost([-value for value in values], resampler)
+    low, high = mirrored.low, mirrored.high
+    if low is None or high is None:
+        return replace(mirrored, value=-mirrored.value)
+    return replace(mirrored, value=-mirrored.value, low=-high, high=-low)
 
 
 def estimate_exact(values: Sequence[float]) -> Estimate:

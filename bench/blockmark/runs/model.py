@@ -232,6 +232,9 @@ class Run:
     implementations: tuple[ImplementationInfo, ...]
     settings: tuple[Setting, ...]
     cells: tuple[Cell, ...]
+    # Which counters were `asked` for, which `source` that came to, and facts about it.
+    # Runs from before there were any have none.
+    counters: Mapping[str, Any] = field(default_factory=dict)
 
     @cached_property
     def cell_by_key(self) -> Mapping[CellKey, Cell]:

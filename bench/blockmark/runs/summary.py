@@ -10,6 +10,7 @@ from blockmark.runs.estimate import (
     Resampler,
     estimate_cost,
     estimate_exact,
+    estimate_rate,
     lower_quartile,
 )
 from blockmark.runs.histogram import PERMILLE, quantile, samples_needed
@@ -45,6 +46,8 @@ def summarise(
     numbers = tuple(float(value) for value in values)
     if row.kind in ("cost", "share"):
         estimate = estimate_cost(numbers, resampler)
+    elif row.kind == "rate":
+        estimate = estimate_rate(numbers, resampler)
     else:
         estimate = estimate_exact(numbers)
     return MetricValue(

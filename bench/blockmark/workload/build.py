@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from .load import Load
 from .models import Measured, condition_manager, model_programs
+from .packing import with_packing
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -54,6 +55,12 @@ def build_cell(cell: Cell) -> CellPrograms:
     for model in cell["models"]:
         if model == "step":
             measured[model] = [Measured(load.program, {1: "step_ns"})]
+        elif model == "rate":
+            packed = with_packing(load.program)
+            measured[model] = [
+                Measured(load.program, {1: "busy_share"}),
+                Measured(packed, {1: "busy_share_with_pack", 2: "busy_share_with_pack"}),
+            ]
         else:
             measured[model] = model_programs(model, cell)
     return CellPrograms(condition_manager(cell), load.program, measured, load.facts)

@@ -9,14 +9,29 @@ from __future__ import annotations
 import difflib
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .distributions import canonical
 from .errors import ConfigError
 
-__all__ = ["KEYS", "MODELS", "WORKLOADS", "ConfigError", "Key", "Value", "nearest", "parse"]
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
-MODELS = ("step", "pack", "lookup", "alloc_free", "fork", "pool")
+__all__ = [
+    "DEFAULT_MODELS",
+    "KEYS",
+    "MODELS",
+    "WORKLOADS",
+    "ConfigError",
+    "Key",
+    "Value",
+    "nearest",
+    "parse",
+]
+
+DEFAULT_MODELS = ("step", "pack", "lookup", "alloc_free", "fork", "pool")
+# A paced loop takes real seconds, so it is measured only where it is asked for.
+MODELS = (*DEFAULT_MODELS, "rate")
 Value = int | float | str | tuple[str, ...]
 
 
@@ -36,6 +51,7 @@ class Key:
     spread: bool = False  # a whole number, or a distribution of them
     text: bool = False  # any text; the workload knows what it means
     workloads: tuple[str, ...] = ()  # those that read it; empty: all
+    models: tuple[str, ...] = ()  # one of these must be measured; empty: any
 
     def parse(self, value: Any, where: str) -> Value:
         """The checked value. `where` names its origin in the error."""
@@ -56,6 +72,23 @@ class Key:
         if self.spread and isinstance(value, str | dict):
             return canonical(value, f"{where}: {self.name}", int(self.low or 1))
         return self._number(value, where)
+
+    def without_effect(self, given: Mapping[str, Value]) -> str:
+        """Why the key has no effect beside the values given for others; empty if it has one."""
+        workload = _of(given, "workload")
+        if self.workloads and workload not in self.workloads:
+            return (
+                f'{self.name} has no effect on workload = "{workload}"; it is for '
+                f"{', '.join(self.workloads)}"
+            )
+        models = _of(given, "models")
+        assert isinstance(models, tuple)
+        if self.models and not set(self.models) & set(models):
+            return (
+                f"{self.name} has no effect on models = {', '.join(models)}; it is for "
+                f"{', '.join(self.models)}"
+            )
+        return ""
 
     def _choice(self, value: Any, where: str) -> int | str:
         if isinstance(value, bool) or value not in self.choices:
@@ -96,12 +129,18 @@ WORKLOADS = (
 )
 _STEADY = tuple(name for name in WORKLOADS if name != "serving")
 _SERVING = ("serving",)
+_RATE = ("rate",)
+
+
+def _of(given: Mapping[str, Value], name: str) -> Value | None:
+    return given.get(name, KEYS[name].default)
+
 
 KEYS: dict[str, Key] = {
     key.name: key
     for key in (
         Key("workload", "decode", "what the engine does", choices=WORKLOADS),
-        Key("models", MODELS, "which costs are measured", choices=MODELS, many=True),
+        Key("models", DEFAULT_MODELS, "which costs are measured", choices=MODELS, many=True),
         Key("total_blocks", 65536, "physical blocks in the pool", "blocks", 2, _MAX_BLOCKS),
         Key("block_size", 16, "tokens in a block", "tokens", 1, 65536),
         Key("max_blocks_per_seq", 256, "columns of a block table", "blocks", 1, 1 << 22),
@@ -317,6 +356,39 @@ KEYS: dict[str, Key] = {
             "auto",
             "who loops: the native core, or Python once per operation or step",
             choices=("auto", "native", "per-op", "per-step"),
+        ),
+        Key(
+            "pacing",
+            "spin",
+            "how a paced loop waits: asleep, reading the clock, or asleep until just before",
+            choices=("sleep", "hybrid", "spin"),
+            models=_RATE,
+        ),
+        Key(
+            "rate_seconds",
+            0.5,
+            "length of a paced loop; a round has about three",
+            "s",
+            0.05,
+            3600,
+            fraction=True,
+            models=_RATE,
+        ),
+        Key(
+            "between",
+            "idle",
+            "what the rest of the engine does between paced steps",
+            choices=("idle", "stream", "objects"),
+            models=_RATE,
+        ),
+        Key(
+            "between_bytes",
+            1 << 22,
+            "bytes streamed where between = stream; at most what a quarter of the interval allows",
+            "bytes",
+            64,
+            1 << 34,
+            models=_RATE,
         ),
         Key("batch", 8, "blocks a call of the model pool", "blocks", 1, 1 << 20),
         Key("seed", 1, "seed of every random choice", "", 0, 2**32 - 1),

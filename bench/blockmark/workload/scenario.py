@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 # What a scenario file may hold beside the keys of a cell.
 _FILE_KEYS = ("title", "analysis", "implementations", "matrix")
 _MAX_CELLS = 10_000
+# A paced loop of fewer has no median lateness.
+_LEAST_PACED_STEPS = 20
 # Slots that hold cached prefixes, where a workload keeps them.
 CACHE_SLOTS = 1024
 
@@ -140,16 +142,12 @@ class Scenario:
 
 
 def _complete(given: dict[str, Value], where: str) -> tuple[tuple[str, Value], ...]:
-    """Every key that the workload reads, with its value; in the order of KEYS."""
-    workload = given.get("workload", KEYS["workload"].default)
+    """Every key that workload and models read, with its value; in the order of KEYS."""
     values = []
     for name, key in KEYS.items():
-        if key.workloads and workload not in key.workloads:
+        if reason := key.without_effect(given):
             if name in given:
-                raise ConfigError(
-                    f'{where}: {name} has no effect on workload = "{workload}"; it is for '
-                    f"{', '.join(key.workloads)}"
-                )
+                raise ConfigError(f"{where}: {reason}")
             continue
         value = given.get(name, key.default)
         if value is not None:
@@ -172,6 +170,20 @@ def _check_together(cell: Cell, where: str) -> None:
             f"{cell['concurrency']:,}: every sequence needs a block; raise total_blocks to at "
             f"least {cell['concurrency']:,}"
         )
+    if "rate" in cell["models"]:
+        steps = cell["step_rate"] * cell["rate_seconds"]
+        if steps < _LEAST_PACED_STEPS:
+            raise ConfigError(
+                f"{where}: step_rate = {cell['step_rate']:g} for rate_seconds = "
+                f"{cell['rate_seconds']:g} makes {steps:g} steps, too few for a share; raise "
+                f"rate_seconds to at least {_least_paced(cell['step_rate'])} or step_rate to at "
+                f"least {_least_paced(cell['rate_seconds'])}"
+            )
+
+
+def _least_paced(other: float) -> str:
+    """What, times `other`, makes enough paced steps; rounded up, so that it may be used."""
+    return f"{math.ceil(_LEAST_PACED_STEPS / other * 1000) / 1000:.10g}"
 
 
 def load_scenario(path: Path, name: str | None = None) -> Scenario:
