@@ -1,0 +1,1 @@
+"""Where the time of one implementation goes: by callgrind, perf or a sampler of our own."""

@@ -1,0 +1,230 @@
+"""The profiled process: one model of one implementation, replayed again and again.
+
+Reads a job on stdin, writes one JSON line on stdout. Started by `session.py` as
+`python -P -m blockmark.measure.profiling.profiled`, alone, under valgrind or under perf.
+Tables are set up and warmed before anything is counted.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+from blockmark.workload.program import Program
+from blockmark_impls.contract import PoolConfig
+from blockmark_impls.registry import TargetError, resolve
+
+from ..conditions import set_collector
+from ..probes.timing import Cursor, warm_up
+from ..replay import MissingOperationsError, PythonReplay, bind
+from ..simulated import operations_in
+from ..subject_setup import SubjectSetup
+from ..worker import one_line
+
+if TYPE_CHECKING:
+    from blockmark_impls.registry import Implementation
+
+# What callgrind counts of a program and what it warms up with, in operations; where
+# Python loops an operation takes fifty times as long.
+_COUNTED, _WARM_UP = 300_000, 2_000_000
+_COUNTED_PYTHON, _WARM_UP_PYTHON = 20_000, 10_000
+_MOST_PERIOD = 20_000_000
+_WARM_UP_NS = 200_000_000
+# Replays of about this long between two looks at the clock.
+_TURN_S = 0.05
+
+
+def main() -> None:
+    """Do the job named on stdin."""
+    answer = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+    job = json.load(sys.stdin)
+    if limit := job["memory_limit"]:
+        resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+    try:
+        result = profile(job)
+    except KeyboardInterrupt:
+        raise SystemExit(130) from None
+    except (MissingOperationsError, TargetError) as error:
+        result = {"status": "unavailable", "reason": str(error)}
+    except MemoryError:
+        result = {"status": "failed", "reason": f"out of memory: over the limit of {limit:,} bytes"}
+    except Exception as error:  # the implementation's: a result of its own
+        result = {"status": "failed", "reason": one_line(error)}
+    answer.write(json.dumps(result, allow_nan=False) + "\n")
+    answer.flush()
+
+
+def profile(job: dict[str, Any]) -> dict[str, Any]:
+    """Replay every program of the job's model; what was replayed, and the samples if any."""
+    impl = resolve(job["impl"])[0]
+    subject = _Subject(impl, PoolConfig(**job["config"]), job)
+    by: dict[str, Callable[[dict[str, Any]], _Tool]] = {
+        "callgrind": _Callgrind,
+        "perf": _Perf,
+        "python": _Python,
+    }
+    tool = by[job["by"]](job)
+    set_collector(subject.params["gc"])
+    for entry in job["programs"]:
+        subject.replay(entry, tool)
+    return {
+        "status": "ok",
+        "steps": subject.steps,
+        "operations": subject.operations,
+        **tool.finish(),
+    }
+
+
+class _Subject(SubjectSetup):
+    """The implementation, set up as a timed round sets it up."""
+
+    def __init__(self, impl: Implementation, config: PoolConfig, job: dict[str, Any]) -> None:
+        super().__init__(impl, config, job)
+        self.steps = 0
+        self.operations = 0
+
+    def replay(self, entry: dict[str, Any], tool: _Tool) -> None:
+        """One program: set up, off the record; then as the tool wants it."""
+        program = Program.load(Path(entry["path"]))
+        target = self.pool() if entry["pool_only"] else self.manager()
+        if target is None:
+            raise MissingOperationsError("the implementation has no pool of its own")
+        replay = bind(target, program, self.call_style)
+        replay.setup()
+        phases = [int(phase) for phase in entry["metrics"] if int(phase) in program.units]
+        periods = tool.collect(Cursor(replay, program), phases) // program.period
+        first = program.setup_steps
+        period = range(first, first + program.period)
+        untimed = [step for step in period if program.phases[step] not in phases]
+        left_out = sum(end - start for step in untimed for _, start, end in program.runs(step))
+        self.steps += periods * (program.period - len(untimed))
+        self.operations += periods * (operations_in(program, program.period) - left_out)
+        if not entry["pool_only"]:
+            self.free_all(target)
+
+
+class _Tool:
+    """What counts or samples, as seen from inside the process."""
+
+    def __init__(self, job: dict[str, Any]) -> None:
+        self.native = job["call_style"] == "native"
+        self.seconds: float = job["seconds"] / len(job["programs"])
+
+    def collect(self, cursor: Cursor, phases: list[int]) -> int:
+        """Replay each of a program's timed phases under the tool, for as many steps of the
+        body, timed or not, as it returns.
+        """
+        raise NotImplementedError
+
+    def finish(self) -> dict[str, Any]:
+        """What goes into the answer."""
+        return {}
+
+
+class _Callgrind(_Tool):
+    """Counts a fixed number of periods, and so the same instructions every time."""
+
+    def collect(self, cursor: Cursor, phases: list[int]) -> int:
+        from blockmark_impls import _native
+
+        program = cursor.program
+        each = operations_in(program, program.period)
+        if each > _MOST_PERIOD:
+            raise MissingOperationsError(
+                f"a period of {each:,} operations is too long for callgrind; try --by perf"
+            )
+        counted = _COUNTED if self.native else _COUNTED_PYTHON
+        warm = _WARM_UP if self.native else _WARM_UP_PYTHON
+        steps = -(-counted // each) * program.period
+        region = _native.CallgrindRegion()
+        # On before the warm-up: the simulated caches are empty at first.
+        _native.callgrind_start_instrumentation()
+        cursor.run(min(program.body_steps, max(1, warm // each) * program.period))
+        for phase in phases:
+            cursor.replay.run_within(cursor.advance(steps), steps, phase, region)
+        _native.callgrind_stop_instrumentation()
+        return steps
+
+    def finish(self) -> dict[str, Any]:
+        from blockmark_impls import _native
+
+        _native.callgrind_dump("profile")
+        return {}
+
+
+class _Perf(_Tool):
+    """perf samples this process from outside; it is told when, and answers."""
+
+    def __init__(self, job: dict[str, Any]) -> None:
+        super().__init__(job)
+        self._say = open(job["control"], "w")  # noqa: SIM115 - as long as the process
+        self._hear = open(job["acknowledged"])  # noqa: SIM115
+
+    def collect(self, cursor: Cursor, phases: list[int]) -> int:
+        warm_up(cursor, _WARM_UP_NS)
+        turn = _steps_a_turn(cursor)
+        self._tell("enable")
+        steps, end = 0, perf_counter() + self.seconds
+        while perf_counter() < end:
+            cursor.run(turn)
+            steps += turn
+        self._tell("disable")
+        return steps
+
+    def _tell(self, word: str) -> None:
+        self._say.write(f"{word}\n")
+        self._say.flush()
+        self._hear.readline()
+
+
+class _Python(_Tool):
+    """Samples of this process's own stack; steps that are not timed are left out."""
+
+    def __init__(self, job: dict[str, Any]) -> None:
+        super().__init__(job)
+        from .sampler import Sampler
+
+        root = PythonReplay.run_within.__code__
+        self._sampler = Sampler(root, Path(job["tracebacks"]), job["seed"])
+
+    def collect(self, cursor: Cursor, phases: list[int]) -> int:
+        warm_up(cursor, _WARM_UP_NS)
+        turn = _steps_a_turn(cursor)
+        self._sampler.start()
+        steps, end = 0, perf_counter() + self.seconds
+        try:
+            while perf_counter() < end:
+                self._sampler.arm()
+                for phase in phases:
+                    cursor.replay.run_within(cursor.advance(turn), turn, phase, self._sampler)
+                    self._sampler.leave()
+                steps += turn
+        finally:
+            self._sampler.stop()
+        return steps
+
+    def finish(self) -> dict[str, Any]:
+        return {"stacks": self._sampler.stacks()}
+
+
+def _steps_a_turn(cursor: Cursor) -> int:
+    """Whole periods that take about a turn."""
+    period = steps = cursor.program.period
+    while True:
+        start = perf_counter()
+        cursor.run(steps)
+        took = perf_counter() - start
+        if took > _TURN_S / 4:
+            return max(1, round(steps * _TURN_S / took / period)) * period
+        steps *= 2
+
+
+if __name__ == "__main__":
+    main()
