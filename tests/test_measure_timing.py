@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from blockmark.measure.probes.memory import contiguity, peak_rss_bytes
-from blockmark.measure.probes.software import SoftwareCounts
 from blockmark.measure.probes.timing import (
     Budget,
     Cursor,
@@ -167,18 +166,6 @@ def test_peak_is_this_process_and_grows(tmp_path: Any) -> None:
     assert after >= before
     assert after > len(block)
     assert peak_rss_bytes(tmp_path / "none") is None
-
-
-def test_software_counts_are_differences() -> None:
-    one = SoftwareCounts(10, 1, 2, 1_000, 10_000)
-    two = SoftwareCounts(17, 1, 5, 4_000, 14_000)
-    assert two.since(one) == {
-        "minor_faults": 7,
-        "voluntary_switches": 0,
-        "involuntary_switches": 3,
-        "cpu_share_of_wall": 0.75,
-    }
-    assert SoftwareCounts.now().since(SoftwareCounts.now())["minor_faults"] >= 0
 
 
 def test_long_blocks_are_fewer_but_never_less_than_asked(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -91,6 +91,9 @@ BROKEN: dict[str, tuple[Spoil, str]] = {
     "machine as list": (put([], "machine"), "machine"),
     "nested fact": (put({"a": 1}, "machine", "cpu_model"), "machine.cpu_model"),
     "build as null": (put(None, "build"), "build"),
+    "counters as list": (put([], "counters"), "counters"),
+    "counters as null": (put(None, "counters"), "counters"),
+    "nested counter fact": (put({"d1": {"size": 1}}, "counters"), "counters.d1"),
     "unknown kind": (put("rival", "implementations", 0, "kind"), "implementations[0].kind"),
     "implementation without a name": (
         put("", "implementations", 0, "name"),
@@ -225,6 +228,7 @@ def test_a_run_survives_the_way_into_memory_and_back(content: Content) -> None:
         {"complete": False, "quick": True},
         {"build": {"native": False, "reason": "it was not built"}},
         {"created": "2026-11-29T12:00:00Z"},
+        {"counters": {"asked": "auto", "source": "callgrind", "valgrind": "3.19.0"}},
     ],
 )
 def test_what_is_written_fits_the_schema(changes: dict[str, Any], schema: Any) -> None:

@@ -19,6 +19,7 @@ from blockmark.runs.estimate import (
     Resampler,
     estimate_cost,
     estimate_exact,
+    estimate_rate,
     lower_quartile,
 )
 
@@ -161,6 +162,21 @@ def test_two_streams_are_independent_and_one_is_shared() -> None:
     one, two = (resampler.lower_quartiles(values, stream) for stream in (1, 2))
     assert abs(stats.spearmanr(one, two).statistic) < 0.06
     assert resampler.lower_quartiles(values, 1).tolist() == one.tolist()
+
+
+def test_a_rate_is_the_upper_quartile_a_mirrored_cost() -> None:
+    values = [100.0, 130.0, 120.0, 90.0, 110.0]
+    estimate = estimate_rate(values, Resampler(3))
+    assert estimate.value == np.quantile(values, 0.75) == 120.0
+    mirrored = estimate_cost([-value for value in values], Resampler(3))
+    assert mirrored.low is not None
+    assert mirrored.high is not None
+    assert (estimate.low, estimate.high) == (-mirrored.high, -mirrored.low)
+    assert min(values) <= -mirrored.high <= 120.0 <= -mirrored.low <= max(values)
+    assert (estimate.rounds, estimate.approximate) == (5, True)
+    assert estimate_rate([7.0], Resampler(1)) == Estimate(7.0, None, None, 1, True)
+    with pytest.raises(ValueError, match="no value"):
+        estimate_rate([], Resampler(1))
 
 
 def test_a_count_is_exact_where_rounds_agree_and_a_range_where_not() -> None:

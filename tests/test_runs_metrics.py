@@ -11,15 +11,44 @@ PUBLISHED = """
     alloc_free_burst_ns alloc_free_interleaved_ns can_allocate_ns append_ns take_ns give_ns
     step_ns step_per_sequence_ns step_latency_ns pack_ns pack_changed_ns fork_per_block_ns
     cow_per_copy_ns busy_share_estimated busy_share_with_pack_estimated share_of_1ms_step
-    share_of_10ms_step share_of_30ms_step heap_allocations_per_step table_bytes pool_bytes
-    peak_rss_bytes pool_run_length move_descriptors minor_faults voluntary_switches
-    involuntary_switches cpu_share_of_wall
+    share_of_10ms_step share_of_30ms_step busy_share_by_operations busy_share
+    busy_share_with_pack copy_share noop_busy_share thread_cpu_share noop_cpu_share
+    user_cpu_share kernel_cpu_share psutil_cpu_share lateness_ns paced_latency_ns
+    missed_deadlines achieved_rate highest_rate streamed_bytes gc_collections gc_pause_share
+    gc_longest_pause_ns heap_allocations_per_step table_bytes pool_bytes peak_rss_bytes
+    pool_run_length move_descriptors minor_faults voluntary_switches involuntary_switches
+    cpu_share_of_wall major_faults migrations task_clock_ns
 """
 NAMES = PUBLISHED.split()
+OPERATIONS = """
+    lookup_ordered lookup_shuffled lookup_chain_ordered lookup_chain_shuffled alloc_free_burst
+    alloc_free_interleaved can_allocate append take give step step_per_sequence pack pack_changed
+    fork_per_block cow_per_copy
+"""
+COUNTERS = """
+    instructions_per_op cycles_per_op ipc branches_per_op branch_misses_per_op l1d_loads_per_op
+    l1d_misses_per_op l1d_miss_rate l1d_stores_per_op l1d_store_misses_per_op l2_loads_per_op
+    l2_misses_per_op l2_miss_rate ll_loads_per_op ll_misses_per_op ll_miss_rate
+"""
 
 
 def test_the_table_holds_exactly_the_published_names_in_order() -> None:
-    assert list(METRICS) == NAMES
+    assert [name for name, row in METRICS.items() if row.model != "counters"] == NAMES
+
+
+def test_every_timed_operation_has_every_counter() -> None:
+    counted = [name for name, row in METRICS.items() if row.model == "counters"]
+    assert counted == [
+        f"{operation}_{counter}"
+        for operation in OPERATIONS.split()
+        for counter in COUNTERS.split()
+        if f"{operation}_{counter}" in METRICS
+    ]
+    for operation in ("step", "lookup_ordered", "alloc_free_interleaved", "pack"):
+        assert {f"{operation}_{counter}" for counter in COUNTERS.split()} <= METRICS.keys()
+    row = METRICS["lookup_ordered_l1d_miss_rate"]
+    assert row.formula.startswith("l1d_misses / l1d_loads")
+    assert (row.unit, row.direction) == ("share", "lower")
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -30,18 +59,23 @@ def test_a_row_can_be_printed_and_its_name_tells_its_unit(name: str) -> None:
     assert row.meaning
     assert "\n" not in row.formula + row.meaning
     if name.endswith("_ns"):
-        assert (row.unit, row.direction) == ("ns", "lower")
-        assert row.kind in ("cost", "distribution")
+        assert row.unit == "ns"
+        assert row.kind in ("cost", "distribution", "proof")
     elif name.endswith("_bytes"):
-        assert (row.unit, row.kind) == ("bytes", "bytes")
+        assert row.unit == "bytes"
+        assert row.kind in ("bytes", "proof")
+    elif name.endswith("_rate"):
+        assert (row.unit, row.kind, row.direction) == ("1/s", "rate", "higher")
     else:
         assert row.unit in ("share", "count", "blocks")
     assert (row.kind == "proof") == (row.direction is None)
 
 
-def test_only_the_step_latency_is_a_distribution() -> None:
+def test_single_steps_alone_are_distributions() -> None:
     assert [row.name for row in METRICS.values() if row.kind == "distribution"] == [
-        "step_latency_ns"
+        "step_latency_ns",
+        "lateness_ns",
+        "paced_latency_ns",
     ]
 
 

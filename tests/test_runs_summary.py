@@ -26,6 +26,12 @@ def test_a_share_is_estimated_like_the_cost_it_is_made_of() -> None:
     assert (value.unit, value.source) == ("share", "derived")
 
 
+def test_a_rate_is_the_upper_quartile_since_its_best_is_the_largest() -> None:
+    value = summarise("highest_rate", [100, 300, 200], Resampler(1))
+    assert (value.value, value.unit, value.source) == (250.0, "1/s", "clock")
+    assert (value.low, value.high) == (100.0, 300.0)
+
+
 @pytest.mark.parametrize(
     "name", ["heap_allocations_per_step", "table_bytes", "pool_run_length", "minor_faults"]
 )

@@ -385,3 +385,37 @@ def test_a_metric_that_neither_run_has_is_an_error() -> None:
     run = parse_run(make_run(impls=CPP))
     with pytest.raises(UnknownName, match="did you mean 'take_ns'"):
         compare_runs(run, run, metrics=["tak_ns"])
+
+
+def test_a_rate_is_compared_by_its_best_quarter_and_more_is_better() -> None:
+    now = make_run(impls=CPP)
+    before = make_run(impls=CPP)
+    for content, rates in (
+        (before, [1000.0, 1000.0, 1000.0, 600.0]),
+        (now, [2000.0, 2000.0, 2000.0, 100.0]),
+    ):
+        for cell in content["cells"]:
+            if cell["impl"] == "flat-stack/cpp" and cell["status"] == "ok":
+                cell["metrics"]["highest_rate"] = scalar(rates, "1/s", "clock")
+    rows = compare_runs(parse_run(before), parse_run(now), metrics=["highest_rate"]).rows
+    # The disturbed last round has no say: an upper quartile of 2,000 over one of 1,000.
+    assert rows[0].ratio is not None
+    assert rows[0].ratio.value == pytest.approx(2.0)
+
+
+def test_counts_of_other_simulated_caches_are_not_compared() -> None:
+    before, now = make_run(impls=CPP), make_run(impls=CPP)
+    for content, size in ((before, "32768,8,64"), (now, "49152,12,64")):
+        content["counters"] = {"source": "callgrind", "d1": size}
+        for cell in content["cells"]:
+            if cell["impl"] == "flat-stack/cpp" and cell["status"] == "ok":
+                value = scalar([0.03], "count", "callgrind-net")
+                cell["metrics"]["lookup_ordered_l1d_misses_per_op"] = value
+    names = ["lookup_ordered_l1d_misses_per_op"]
+    rows = compare_runs(parse_run(before), parse_run(now), metrics=names).rows
+    assert rows[0].ratio is None
+    assert rows[0].incomparable == "other simulation: d1 was 32768,8,64, is 49152,12,64"
+    now["counters"]["d1"] = "32768,8,64"
+    (same, *_) = compare_runs(parse_run(before), parse_run(now), metrics=names).rows
+    assert same.ratio is not None
+    assert same.ratio.value == 1.0

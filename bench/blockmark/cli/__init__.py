@@ -9,7 +9,7 @@ import sys
 
 import typer
 
-from . import compare, doctor, listing, report, run, trace, verify
+from . import compare, doctor, listing, profile, report, run, trace, verify
 from .errors import EXIT_INTERRUPTED, EXIT_USAGE, known_errors
 
 app = typer.Typer(
@@ -25,6 +25,7 @@ app.command("run")(run.command)
 app.command("verify")(verify.command)
 app.command("compare")(compare.command)
 app.command("report")(report.command)
+app.command("profile")(profile.command)
 app.command("list")(listing.command)
 app.command("trace")(trace.command)
 app.command("doctor")(doctor.command)

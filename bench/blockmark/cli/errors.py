@@ -1,8 +1,8 @@
 """Exit codes, and which error gets which.
 
-0 fine; 1 regression; 2 usage or configuration; 3 nothing measured, nothing in common,
-or a cell failed; 4 wrong answer; 5 inconclusive; 130 interrupted. Where several hold:
-130, 2, 4, 1, 3, 5.
+0 fine; 1 regression, or an assertion that does not hold; 2 usage or configuration; 3 nothing
+measured, nothing in common, a cell failed, or nothing known of what was asserted; 4 wrong
+answer; 5 inconclusive; 130 interrupted. Where several hold: 130, 2, 4, 1, 3, 5.
 """
 
 from __future__ import annotations
@@ -12,10 +12,17 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from blockmark.runs.model import Run
 
+EXIT_REGRESSION = 1
 EXIT_USAGE = 2
 EXIT_NOTHING = 3
 EXIT_WRONG = 4
 EXIT_INTERRUPTED = 130
+_WORST_FIRST = (EXIT_INTERRUPTED, EXIT_USAGE, EXIT_WRONG, EXIT_REGRESSION, EXIT_NOTHING, 5)
+
+
+def worst(*codes: int) -> int:
+    """The code of a command for which several hold."""
+    return next((code for code in _WORST_FIRST if code in codes), 0)
 
 
 def known_errors(error: Exception) -> int | None:

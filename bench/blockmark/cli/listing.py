@@ -40,9 +40,27 @@ def _scenarios() -> list[str]:
 
 
 def _metrics() -> list[str]:
+    from blockmark.report.counter_source import operations, parts_of
     from blockmark.runs.metrics import METRICS
+    from blockmark.runs.metrics.counters import COUNTERS
 
-    return [f"{m.name:32} {m.unit:6} {m.model:12} {m.formula}" for m in METRICS.values()]
+    rows = [
+        (metric.name, metric.unit, metric.model, metric.formula)
+        for metric in METRICS.values()
+        if parts_of(metric.name) is None
+    ]
+    # Each operation has each counter: a line for all of their names would be a wall.
+    rows += [
+        (
+            f"OPERATION_{counter.name}",
+            counter.unit,
+            "counters",
+            f"{counter.top} / {counter.bottom or 'what OPERATION_ns is divided by'}",
+        )
+        for counter in COUNTERS
+    ]
+    lines = [f"{name:33} {unit:6} {model:12} {formula}" for name, unit, model, formula in rows]
+    return [*lines, f"OPERATION is one of {', '.join(operations())}"]
 
 
 def _keys() -> list[str]:
@@ -59,7 +77,8 @@ def _keys() -> list[str]:
         if key.spread:
             values += ", or a distribution such as lognormal:median=512,p99=4096"
         default = "chosen from the load" if key.default is None else _shown(key.default) or "none"
-        readers = f" [{', '.join(key.workloads)}]" if key.workloads else ""
+        names = (*key.workloads, *(f"models = {model}" for model in key.models))
+        readers = f" [{', '.join(names)}]" if names else ""
         lines.append(f"{key.name:22} {key.meaning}; {values} [default: {default}]{readers}")
     return lines
 

@@ -35,6 +35,34 @@ Timeout = Annotated[
         help="The most time that one measured process may take.",
     ),
 ]
+Counters = Annotated[
+    str | None,
+    typer.Option(
+        show_default="software",
+        metavar="auto|pmu|callgrind|software|none",
+        help="What to count besides the time: the processor's own counters (pmu), simulated "
+        "caches (callgrind, needs valgrind), or the kernel's books alone. auto: hardware "
+        "counters where there are any, else simulated ones.",
+    ),
+]
+Caches = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--cache",
+        metavar="NAME=SIZE,WAYS,LINE",
+        help="A cache that callgrind simulates, in bytes, such as l1=32768,8,64. Names: l1 "
+        "(both d1 and i1), d1, i1, ll. May be given several times.",
+    ),
+]
+AssertZeroAlloc = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--assert-zero-alloc",
+        metavar="GLOB",
+        help="End with code 1 if an implementation of such a name asks the heap for memory in "
+        "a steady step, 3 if that was not counted. May be given several times.",
+    ),
+]
 Output = Annotated[
     Path, typer.Option("--output", metavar="DIR", help="Where the run's folder is made.")
 ]

@@ -9,13 +9,25 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .errors import EXIT_INTERRUPTED, exit_code_of
-from .options import Json, Output, Seed, Settings, Targets, Timeout
+from .errors import EXIT_INTERRUPTED, EXIT_NOTHING, EXIT_REGRESSION, exit_code_of, worst
+from .options import (
+    AssertZeroAlloc,
+    Caches,
+    Counters,
+    Json,
+    Output,
+    Seed,
+    Settings,
+    Targets,
+    Timeout,
+)
 from .report import report_folder
 
 if TYPE_CHECKING:
+    from blockmark.measure.counting import CounterPlan
     from blockmark.measure.plan import Plan
     from blockmark.measure.session import Outcome
+    from blockmark.runs.model import Run
 
 
 def command(
@@ -34,9 +46,9 @@ def command(
             "--quick", help="A short look: one round, the first cell only. Not for decisions."
         ),
     ] = False,
-    counters: Annotated[
-        str, typer.Option(metavar="software|none", help="Which counters to read.")
-    ] = "software",
+    counters: Counters = None,
+    cache: Caches = None,
+    assert_zero_alloc: AssertZeroAlloc = None,
     output: Output = Path("results"),
     resume: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Go on with an unfinished run.")
@@ -63,19 +75,61 @@ def command(
 
     from .progress import progress_on_stderr
 
+    asserted = assert_zero_alloc or []
     if resume is not None:
-        if scenarios or impl or setting or rounds or quick or dry_run or seed is not None:
+        planned = scenarios or impl or setting or rounds or quick or dry_run or counters or cache
+        if planned or seed is not None:
             raise typer.BadParameter("--resume goes on with the run as planned; name nothing else")
         with progress_on_stderr() as progress:
-            outcome = session.resume(resume, progress)
+            outcome = session.resume(resume, progress, lambda plan: _check_names(plan, asserted))
     else:
-        plan = _plan(scenarios, impl, setting, rounds, quick, counters, seed, timeout)
+        plan = _plan(
+            scenarios,
+            impl,
+            setting,
+            rounds,
+            quick,
+            _choose(counters, cache),
+            seed,
+            timeout,
+        )
+        _check_names(plan, asserted)
         if dry_run:
             _print_plan(plan)
             return 0
         with progress_on_stderr() as progress:
             outcome = session.start(plan, output, progress)
-    return _conclude(outcome, report, json=json, pyperf=pyperf)
+    code = _conclude(outcome, report, json=json, pyperf=pyperf)
+    # Of an interrupted run too little is known; going on with it can assert the same.
+    return code if outcome.interrupted else worst(code, _assert_zero_alloc(outcome.run, asserted))
+
+
+def _choose(counters: str | None, cache: list[str] | None) -> CounterPlan:
+    from blockmark.measure.counting import choose_counters
+
+    return choose_counters(counters or "software", cache or [])
+
+
+def _check_names(plan: Plan, asserted: list[str]) -> None:
+    """Refuse an assertion on nothing, before any time is spent."""
+    from blockmark.verdict.allocations import unmatched
+    from blockmark.workload.errors import ConfigError
+
+    names = [subject.name for subject in plan.subjects if subject.kind != "control"]
+    for pattern in unmatched(asserted, names):
+        raise ConfigError(
+            f"--assert-zero-alloc {pattern}: no implementation of this run has such a name; "
+            f"it has {', '.join(names)}"
+        )
+
+
+def _assert_zero_alloc(run: Run, asserted: list[str]) -> int:
+    from blockmark.verdict.allocations import judge_allocations
+
+    found = judge_allocations(run, asserted)
+    for line in (*found.broken, *found.unknown):
+        typer.echo(line, err=True)
+    return worst(EXIT_REGRESSION if found.broken else 0, EXIT_NOTHING if found.unknown else 0)
 
 
 def _plan(
@@ -84,7 +138,7 @@ def _plan(
     setting: list[str] | None,
     rounds: int | None,
     quick: bool,
-    counters: str,
+    counters: CounterPlan,
     seed: int | None,
     timeout: float,
 ) -> Plan:
@@ -92,8 +146,6 @@ def _plan(
     from blockmark.workload.builtin import find_scenario
     from blockmark.workload.scenario import parse_setting
 
-    if counters not in ("software", "none"):
-        raise typer.BadParameter(f"--counters {counters}: this version reads software or none")
     settings = dict(parse_setting(text) for text in setting or [])
     found = [find_scenario(name).override(settings) for name in scenarios or ["decode"]]
     return make_plan(
@@ -104,7 +156,7 @@ def _plan(
         rounds=rounds,
         quick=quick,
         timeout_s=timeout,
-        software_counters=counters == "software",
+        counters=counters,
     )
 
 
@@ -115,6 +167,8 @@ def _print_plan(plan: Plan) -> None:
         f"{len(plan.cells)} cells, {len(plan.subjects)} implementations, {plan.rounds} rounds: "
         f"{len(plan.pairs()) * plan.rounds} measured processes, seed {plan.seed}"
     )
+    facts = ", ".join(f"{name} {fact}" for name, fact in plan.counters.facts.items())
+    typer.echo(f"counters {plan.counters.source}" + (f"  {facts}" if facts else ""))
     for cell in plan.cells:
         varied = {k: v for k, v in cell.values.items() if k not in ("models", "workload")}
         values = " ".join(f"{key}={value}" for key, value in varied.items())

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from blockmark.runs.estimate import Resampler
 from blockmark.runs.metrics import METRICS
+from blockmark.runs.metrics.counters import operation_of
 from blockmark.runs.model import (
     Cell as RunCell,
 )
@@ -58,6 +59,7 @@ def assemble_run(
             Setting(cell.scenario, cell.values, facts.get(cell.key, {})) for cell in plan.cells
         ),
         cells=tuple(cells),
+        counters=plan.counters.run_facts(),
     )
 
 
@@ -66,7 +68,11 @@ def _complete(plan: Plan, journal: Journal) -> bool:
         if pair.key not in journal.verified:
             return False
         rounds = len(journal.rounds.get(pair.key, {}))
-        if rounds < plan.rounds and not journal.out_of_the_race(pair.key):
+        if journal.out_of_the_race(pair.key):
+            continue
+        if rounds < plan.rounds:
+            return False
+        if plan.counters.source == "callgrind" and pair.key not in journal.counters:
             return False
     return True
 
@@ -97,7 +103,11 @@ def _cell(journal: Journal, pair: Pair, resampler: Resampler) -> RunCell:
         status, reason = "unavailable", "the run was interrupted before its first round"
     else:
         metrics = _metrics(rounds, resampler)
-        metrics |= derive_shares(metrics, float(cell["step_rate"]), resampler)
+        metrics |= derive_shares(
+            metrics, float(cell["step_rate"]), resampler, concurrency=cell["concurrency"]
+        )
+        if counted := journal.counters.get(pair.key):
+            metrics |= _counters(counted, metrics, resampler)
         metrics = {name: metrics[name] for name in METRICS if name in metrics}
     verified = None
     if proof and proof["status"] == "ok" and proof.get("operations"):
@@ -121,8 +131,9 @@ def _metrics(rounds: list[dict[str, Any]], resampler: Resampler) -> dict[str, Me
     for name in dict.fromkeys(name for record in rounds for name in record["metrics"]):
         entries = [record["metrics"][name] for record in rounds if name in record["metrics"]]
         reason = next((e["unavailable"] for e in entries if "unavailable" in e), None)
+        source = next((e["source"] for e in entries if "source" in e), None)
         if reason is not None:
-            found[name] = unavailable(name, reason)
+            found[name] = unavailable(name, reason, source=source)
         elif "histogram" in entries[0]:
             found[name] = summarise_distribution(
                 name, [_histogram(e["histogram"]) for e in entries], resampler
@@ -130,8 +141,22 @@ def _metrics(rounds: list[dict[str, Any]], resampler: Resampler) -> dict[str, Me
         else:
             means = [entry["mean"] for entry in entries if "mean" in entry]
             values = [entry["value"] for entry in entries]
-            found[name] = summarise(name, values, resampler, means=means)
+            found[name] = summarise(name, values, resampler, means=means, source=source)
     return found
+
+
+def _counters(
+    record: dict[str, Any], measured: dict[str, MetricValue], resampler: Resampler
+) -> dict[str, MetricValue]:
+    """What a simulation counted; where it failed, the reason for every operation once."""
+    if record["status"] == "ok":
+        return _metrics([record], resampler)
+    names = (f"{operation_of(name)}_l1d_misses_per_op" for name in measured)
+    return {
+        name: unavailable(name, record["reason"], source="callgrind")
+        for name in names
+        if name in METRICS
+    }
 
 
 def _histogram(raw: dict[str, Any]) -> HistogramData:

@@ -34,20 +34,31 @@ def worker_environment() -> dict[str, str]:
 class Job:
     """One worker process; a crash, a hang or a blow-up of it is a result like any other."""
 
-    def __init__(self, request: dict[str, Any], timeout: float, stop: Event) -> None:
-        """Start it. `timeout` in seconds; `stop` ends it from another thread."""
+    def __init__(
+        self,
+        request: dict[str, Any],
+        timeout: float,
+        stop: Event,
+        *,
+        command: list[str] | None = None,
+        environment: dict[str, str] | None = None,
+    ) -> None:
+        """Start it. `timeout` in seconds; `stop` ends it from another thread.
+
+        `command` and `environment` replace the worker's own, as where a tool starts it.
+        """
         self.timeout = timeout
         self._stop = stop
         self._request = json.dumps(request)
         # A session of its own: an interrupt at the terminal reaches only the parent,
         # which then ends the worker's whole group.
         self._process = subprocess.Popen(
-            _COMMAND,
+            command or _COMMAND,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
-            env=worker_environment(),
+            env=worker_environment() if environment is None else environment,
             start_new_session=True,
         )
 
@@ -85,7 +96,7 @@ class Job:
 
 def _read_answer(code: int, out: str, err: str) -> dict[str, Any]:
     if code != 0 or not out:
-        return {"status": "failed", "reason": _why(code, err)}
+        return {"status": "failed", "reason": why_ended(code, err)}
     try:
         answer: dict[str, Any] = json.loads(out.splitlines()[-1])
     except ValueError:
@@ -93,7 +104,8 @@ def _read_answer(code: int, out: str, err: str) -> dict[str, Any]:
     return answer
 
 
-def _why(code: int, stderr: str) -> str:
+def why_ended(code: int, stderr: str) -> str:
+    """How a process ended, and its last words."""
     lines = [line.strip() for line in stderr.splitlines() if line.strip()]
     last = f": {lines[-1][:300]}" if lines else ""
     if code < 0:

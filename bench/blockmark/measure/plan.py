@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from blockmark.workload.keys import ConfigError
 from blockmark.workload.scenario import Cell, Scenario
 
+from .counting import CounterPlan
 from .machine import build_facts, machine_facts
 from .probes.timing import Budget
 
@@ -119,7 +120,7 @@ class Plan:
     cells: list[Cell]
     subjects: list[Subject]
     serves: dict[str, list[str]]  # scenario -> names of its implementations
-    software_counters: bool = True
+    counters: CounterPlan = field(default_factory=CounterPlan)
     machine: Mapping[str, Any] = field(default_factory=dict)
     build: Mapping[str, Any] = field(default_factory=dict)
 
@@ -167,7 +168,7 @@ class Plan:
                     for subject in content["subjects"]
                 ],
                 serves=content["serves"],
-                software_counters=content["software_counters"],
+                counters=CounterPlan.from_json(content["counters"]),
                 machine=content["machine"],
                 build=content["build"],
             )
@@ -199,9 +200,10 @@ def make_plan(
     rounds: int | None = None,
     quick: bool = False,
     timeout_s: float = 60.0,
-    software_counters: bool = True,
+    counters: CounterPlan | None = None,
 ) -> Plan:
-    """Decide everything. `targets`, where named, replace the scenarios' implementations.
+    """Decide everything. `targets`, where named, replace the scenarios' implementations;
+    without `counters` the kernel's own books are read.
 
     Raises ConfigError or TargetError for anything that can't be run.
     """
@@ -239,7 +241,7 @@ def make_plan(
         cells=cells,
         subjects=list(subjects.values()),
         serves=serves,
-        software_counters=software_counters,
+        counters=counters or CounterPlan(),
         machine=machine_facts(),
         build=build_facts(),
     )

@@ -74,7 +74,10 @@ def _save(programs: CellPrograms, folder: Path) -> dict[str, Any]:
     for model, entries in programs.measured.items():
         models[model] = [
             {
-                "path": load if model == "step" else save(entry.program, f"{model}-{number}"),
+                # The load itself is measured by more than one model, and is saved once.
+                "path": load
+                if entry.program is programs.load
+                else save(entry.program, f"{model}-{number}"),
                 "metrics": {str(phase): name for phase, name in entry.metrics.items()},
                 "pool_only": entry.pool_only,
             }

@@ -13,9 +13,14 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from blockmark.workload.program import METHODS, Op, Program
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from .probes.pacing import run_ticks
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from .probes.pacing import Pace, Paced
+
+    Numbers = tuple[int, ...]
     Executor = Callable[[Any, Any, Any], None]
     Call = tuple[Executor, Any, Any, Any]
 
@@ -38,6 +43,16 @@ class Evictor(Protocol):
         """Stream the buffer."""
 
 
+class Region(Protocol):
+    """What a replay goes in and out of: counters that count only inside."""
+
+    def enter(self) -> None:
+        """Begin to count."""
+
+    def leave(self) -> None:
+        """Stop counting."""
+
+
 class Replay(Protocol):
     """A Program bound to a manager; steps are counted from the body's first, cyclic."""
 
@@ -55,6 +70,12 @@ class Replay(Protocol):
 
     def allocations(self, first: int, steps: int) -> tuple[int, int]:
         """Heap allocations inside timed steps, by phase."""
+
+    def run_within(self, first: int, steps: int, phase: int, region: Any) -> None:
+        """Replay steps, those of one phase inside the region, the others outside it."""
+
+    def run_paced(self, first: int, pace: Pace) -> Paced:
+        """Replay steps at a rate, for a time; see probes/pacing.py."""
 
 
 class NativeReplay:
@@ -92,6 +113,23 @@ class NativeReplay:
     def allocations(self, first: int, steps: int) -> tuple[int, int]:
         counted: tuple[int, int] = self._manager.count_allocations(self._program, first, steps)
         return counted
+
+    def run_within(self, first: int, steps: int, phase: int, region: Any) -> None:
+        # The region must be one of the core's own: nothing of Python is in the loop.
+        self._manager.replay_within(self._program, first, steps, phase, region)
+
+    def run_paced(self, first: int, pace: Pace) -> Paced:
+        # What runs between must be the core's own as well.
+        paced: Paced = self._manager.replay_paced(
+            self._program,
+            first,
+            pace.interval_ns,
+            pace.duration_ns,
+            pace.pacing,
+            pace.between,
+            pace.copy_bytes,
+        )
+        return paced
 
 
 class PythonReplay:
@@ -157,11 +195,28 @@ class PythonReplay:
             # An empty window tells what starting and stopping the count costs itself.
             _native.python_allocations_start()
             own = _native.python_allocations_stop()
+            # A structure of the core that Python calls asks the C heap as well.
+            before = _native.heap_allocations()
             _native.python_allocations_start()
             for execute, a, b, c in calls:
                 execute(a, b, c)
-            counted[phase] += max(0, _native.python_allocations_stop() - own)
+            requests = _native.python_allocations_stop() - own
+            counted[phase] += max(0, requests + _native.heap_allocations() - before)
         return counted[1], counted[2]
+
+    def run_within(self, first: int, steps: int, phase: int, region: Region) -> None:
+        inside = False
+        for next_phase, calls in self._plan(first, steps):
+            if (next_phase == phase) is not inside:
+                inside = not inside
+                (region.enter if inside else region.leave)()
+            for execute, a, b, c in calls:
+                execute(a, b, c)
+        if inside:
+            region.leave()
+
+    def run_paced(self, first: int, pace: Pace) -> Paced:
+        return run_ticks(pace, _Ticks(self._program, self._decoded, self._decode, first))
 
     def _plan(self, first: int, steps: int) -> list[tuple[int, list[Call]]]:
         program = self._program
@@ -185,8 +240,59 @@ class PythonReplay:
             arrays = [np.frombuffer(column, dtype=np.int32) for column in columns]
             executor = self._batched.get(code) or self._executors[code]
             return executor, arrays[0], arrays[1], arrays[2]
-        a, b, c = (column.tolist() for column in columns)
+        # Tuples of numbers are soon left alone by Python's collector; lists never are.
+        a, b, c = (tuple(column.tolist()) for column in columns)
         return self._executors[code], a, b, c
+
+
+class _Ticks:
+    """The ticks of a body, decoded when they are first met: off the clock, as in a replay."""
+
+    def __init__(
+        self,
+        program: Program,
+        decoded: Mapping[int, list[Call]],
+        decode: Callable[[int], list[Call]],
+        first: int,
+    ) -> None:
+        self._first_step = program.setup_steps
+        self._phases = program.phases[program.setup_steps :]
+        if 1 not in self._phases:
+            raise ValueError("the program has no step of phase 1 after its set-up")
+        self._decoded = decoded
+        self._decode = decode
+        self._at = first % len(self._phases)
+
+    def has_untimed(self) -> bool:
+        return self._phases[self._at] != 1 or any(
+            self._first_step + step not in self._decoded for step in self._steps()
+        )
+
+    def untimed(self) -> None:
+        while self._phases[self._at] != 1:
+            for execute, a, b, c in self._decode(self._first_step + self._at):
+                execute(a, b, c)
+            self._at = self._after(self._at)
+        for step in self._steps():
+            self._decode(self._first_step + step)
+
+    def tick(self) -> tuple[list[Call], list[Call]]:
+        one, *rest = self._steps()
+        self._at = self._after(rest[-1] if rest else one)
+        two = [call for step in rest for call in self._decode(self._first_step + step)]
+        return self._decode(self._first_step + one), two
+
+    def _steps(self) -> list[int]:
+        """The steps of the next tick: one of phase 1, and those of phase 2 behind it."""
+        steps = [self._at]
+        step = self._after(self._at)
+        while self._phases[step] == 2:
+            steps.append(step)
+            step = self._after(step)
+        return steps
+
+    def _after(self, step: int) -> int:
+        return step + 1 if step + 1 < len(self._phases) else 0
 
 
 def _executors(manager: Any, program: Program) -> dict[Op, Executor]:
@@ -233,7 +339,7 @@ def _batch_executors(manager: Any) -> dict[Op, Executor]:
 
 
 def _unary(method: Callable[[int], object]) -> Executor:
-    def execute(a: list[int], b: list[int], c: list[int]) -> None:
+    def execute(a: Numbers, b: Numbers, c: Numbers) -> None:
         for x in a:
             method(x)
 
@@ -241,7 +347,7 @@ def _unary(method: Callable[[int], object]) -> Executor:
 
 
 def _binary(method: Callable[[int, int], object]) -> Executor:
-    def execute(a: list[int], b: list[int], c: list[int]) -> None:
+    def execute(a: Numbers, b: Numbers, c: Numbers) -> None:
         for x, y in zip(a, b, strict=True):
             method(x, y)
 
@@ -249,7 +355,7 @@ def _binary(method: Callable[[int, int], object]) -> Executor:
 
 
 def _fork(method: Callable[[int, int, int | None], object]) -> Executor:
-    def execute(a: list[int], b: list[int], c: list[int]) -> None:
+    def execute(a: Numbers, b: Numbers, c: Numbers) -> None:
         for x, y, z in zip(a, b, c, strict=True):
             method(x, y, z or None)
 
@@ -257,7 +363,7 @@ def _fork(method: Callable[[int, int, int | None], object]) -> Executor:
 
 
 def _chain(method: Callable[[int, int], int]) -> Executor:
-    def execute(a: list[int], b: list[int], c: list[int]) -> None:
+    def execute(a: Numbers, b: Numbers, c: Numbers) -> None:
         last = 0
         for x, y in zip(a, b, strict=True):
             last = method(x, y ^ (last & 0))
@@ -284,7 +390,7 @@ def _pack(method: Callable[[Any, Any, Any], object], program: Program) -> Execut
 
 
 def _take(method: Callable[[int], Any], handles: dict[int, Any]) -> Executor:
-    def execute(a: list[int], b: list[int], c: list[int]) -> None:
+    def execute(a: Numbers, b: Numbers, c: Numbers) -> None:
         for handle, k in zip(a, b, strict=True):
             handles[handle] = method(k)
 
@@ -292,7 +398,7 @@ def _take(method: Callable[[int], Any], handles: dict[int, Any]) -> Executor:
 
 
 def _give(method: Callable[[Any], object], handles: dict[int, Any]) -> Executor:
-    def execute(a: list[int], b: list[int], c: list[int]) -> None:
+    def execute(a: Numbers, b: Numbers, c: Numbers) -> None:
         for handle in a:
             method(handles.pop(handle))
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from blockmark.workload.program import Program
 
-from .conditions import ConditionError, age_heaps, make_evictor, set_collector
+from .conditions import ConditionError, make_evictor, set_collector
+from .probes.histograms import new_histogram
 from .probes.memory import contiguity, peak_rss_bytes, structure_bytes
 from .probes.software import SoftwareCounts
 from .probes.timing import (
@@ -21,11 +22,13 @@ from .probes.timing import (
     warm_up,
 )
 from .replay import MissingOperationsError, PythonReplay, bind
+from .subject_setup import SubjectSetup, core_is_built, is_live
 
 if TYPE_CHECKING:
     from blockmark_impls.contract import PoolConfig
     from blockmark_impls.registry import Implementation
 
+    from .probes.pmu import Pmu
     from .replay import Evictor
 
 Raw = dict[str, dict[str, Any]]
@@ -35,23 +38,18 @@ Raw = dict[str, dict[str, Any]]
 _COLD_MODELS = ("step", "pack", "lookup")
 
 
-class RoundOf:
+class RoundOf(SubjectSetup):
     """The implementation, its conditions, and the metrics as they come in."""
 
     def __init__(self, impl: Implementation, config: PoolConfig, job: dict[str, Any]) -> None:
-        self.impl = impl
-        self.config = config
-        self.params = job["params"]
-        self.call_style: str = job["call_style"]
+        super().__init__(impl, config, job)
         # Live on average: what a step's cost is shared by.
         self.sequences: float = job["sequences"]
         self.software_counters: bool = job["software_counters"]
+        # Event -> why it is not to be read, or nothing; no events, no pass.
+        self.pmu = _counters_of(job["pmu"])
         self.budget = Budget(**job["budget"])
-        self.condition = Program.load(Path(job["condition"]))
         self.metrics: Raw = {}
-        self._manager: Any = None
-        self._ages = job["seed"], impl.tier == "cpp" or _core_is_built()
-        self._kept: list[Any] = []  # what makes the heap old
         self.evictor: Evictor | None = None
         self.cold_reason = ""
         if self.params["cache"] != "hot":
@@ -61,25 +59,6 @@ class RoundOf:
             except ConditionError as error:
                 self.cold_reason = str(error)
         set_collector(self.params["gc"])
-
-    def manager(self) -> Any:
-        """A manager whose free ids are in the cell's order.
-
-        Conditioned once a process: what a model leaves behind stays scrambled. A fresh
-        pool is a new manager each time, since any use would end its freshness; so is a
-        control, which has no tables to be emptied.
-        """
-        control = self.impl.kind == "control"
-        fresh = self.params["pool"] == "fresh"
-        if self._manager is None or control or fresh:
-            self._manager = self.impl.make_manager(self.config)
-            # Made when the process was young, as in an engine; the tables come later.
-            if self.params["heap"] == "aged" and (not self._kept or (fresh and not control)):
-                seed, native = self._ages
-                self._kept += age_heaps(seed, native=native)
-            if self.condition.num_operations and not control:
-                bind(self._manager, self.condition, self.call_style).setup()
-        return self._manager
 
     def unavailable(self, names: list[str], reason: str) -> None:
         """Say why metrics have no number."""
@@ -98,7 +77,7 @@ class RoundOf:
             self.unavailable(wanted, reason)
             return
         if pool:
-            target = self.impl.make_pool(self.config.total_blocks, self.config.id_bits)
+            target = self.pool()
             if target is None:
                 self.unavailable(wanted, "the implementation has no pool of its own")
                 return
@@ -118,19 +97,21 @@ class RoundOf:
         elif self.evictor is not None:
             costs = measure_cold(cursor, self.budget, self.evictor, new_histogram())
             self._keep(costs, names)
+            self._count(cursor, names, costs)
         else:
             budget = self.budget
             costs = measure_costs(cursor, budget.blocks, budget.block_ns, budget.least_blocks)
             self._keep(costs, names)
+            self._count(cursor, names, costs)
         if not pool:
-            self._free_all(target)
+            self.free_all(target)
 
     def _measure_step(self, manager: Any, cursor: Cursor, names: dict[int, str]) -> None:
         control = self.impl.kind == "control"
         if not control:
             if cursor.program.probe:
                 cursor.run(cursor.program.probe)
-            live = [seq for seq in range(self.config.max_seqs) if _is_live(manager, seq)]
+            live = [seq for seq in range(self.config.max_seqs) if is_live(manager, seq)]
             tables = [manager.block_table(seq) for seq in live]
             if any(tables):
                 run_length, descriptors = contiguity(tables)
@@ -148,8 +129,8 @@ class RoundOf:
         else:
             costs = measure_cold(cursor, budget, self.evictor, histogram)
         if self.software_counters:
-            for name, value in SoftwareCounts.now().since(before).items():
-                self._put(name, value)
+            for name, count in SoftwareCounts.now().since(before).items():
+                self._put_or_say(name, count)
         self._keep(costs, names)
         step = costs[1]
         sequences = self.sequences
@@ -167,18 +148,16 @@ class RoundOf:
         self._count_allocations(cursor)
         if not control:
             for name, found in structure_bytes(manager).items():
-                if isinstance(found, str):
-                    self.unavailable([name], found)
-                else:
-                    self._put(name, found)
+                self._put_or_say(name, found)
         if (peak := peak_rss_bytes()) is None:
             self.unavailable(["peak_rss_bytes"], "the system does not tell it (no VmHWM)")
         else:
             self._put("peak_rss_bytes", peak)
+        self._count(cursor, names, costs)
 
     def _count_allocations(self, cursor: Cursor) -> None:
         name = "heap_allocations_per_step"
-        if not _core_is_built():
+        if not core_is_built():
             self.unavailable([name], "counting needs the C++ core, which is not built")
             return
         from blockmark_impls import _native
@@ -196,43 +175,35 @@ class RoundOf:
         for phase, name in names.items():
             self.metrics[name] = {"value": costs[phase].least, "mean": costs[phase].mean}
 
+    def _put_or_say(self, name: str, found: float | str) -> None:
+        if isinstance(found, str):
+            self.unavailable([name], found)
+        else:
+            self._put(name, found)
+
+    def _count(self, cursor: Cursor, names: dict[int, str], costs: dict[int, Cost]) -> None:
+        """The processor's counters of the same operations, after their times."""
+        if self.pmu is None:
+            return
+        from .counter_pass import count_operations, not_counted
+
+        if self.evictor is not None:
+            # Evicting between steps would itself be most of what is counted.
+            self.metrics |= not_counted(names, "counters are read with cache = hot only")
+        else:
+            self.metrics |= count_operations(self.pmu, cursor, names, costs)
+
     def _put(self, name: str, value: float) -> None:
         self.metrics[name] = {"value": value}
 
-    def _free_all(self, manager: Any) -> None:
-        """Leave the manager empty for the next model. Where a body stands does not matter."""
-        if self.impl.kind == "control":
-            return
-        for seq in range(self.config.max_seqs):
-            if _is_live(manager, seq):
-                manager.free(seq)
 
+def _counters_of(wanted: dict[str, str]) -> Pmu | None:
+    # A process that reads none imports nothing for it.
+    if not wanted:
+        return None
+    from .probes.pmu import Pmu
 
-def _is_live(manager: Any, seq: int) -> bool:
-    from blockmark_impls.contract import UnknownSequence
-
-    try:
-        manager.block_table(seq)
-    except UnknownSequence:
-        return False
-    return True
-
-
-def _core_is_built() -> bool:
-    from importlib.util import find_spec
-
-    return find_spec("blockmark_impls._native") is not None
-
-
-def new_histogram() -> Any:
-    """The core's histogram, or the same in Python where the core is not built."""
-    if _core_is_built():
-        from blockmark_impls import _native
-
-        return _native.Histogram()
-    from blockmark.runs.histogram import Histogram
-
-    return Histogram()
+    return Pmu.here(wanted)
 
 
 def measure_round(impl: Implementation, config: PoolConfig, job: dict[str, Any]) -> Raw:
@@ -245,6 +216,12 @@ def measure_round(impl: Implementation, config: PoolConfig, job: dict[str, Any])
     models = [model for model in job["programs"] if model != "step"]
     random.Random(job["seed"]).shuffle(models)
     for model in ["step", *models]:
+        if model == "rate":
+            if "step" in impl.models:
+                from .rate import measure_rate
+
+                round_of.metrics |= measure_rate(round_of, job["programs"][model])
+            continue
         for entry in job["programs"].get(model, []):
             names = {int(phase): name for phase, name in entry["metrics"].items()}
             if model not in impl.models:

@@ -1,4 +1,4 @@
-"""A run from its plan to its last round: prove first, then time, keep everything.
+"""A run from its plan to its last count: prove first, then time, then simulate; keep all.
 
 The unit of replication is a fresh process. Inside a round the implementations come
 in a seeded random order, so that a machine that gets slower meets them all alike.
@@ -15,6 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 from .jobs import Job
 from .machine import cache_sizes, memory_limit, usable_cores
+from .probes.callgrind import Geometry, find_valgrind
+from .rate import extra_time_s
+from .simulation import LEAST_TIMEOUT_S, Simulator, simulation_requests
 from .verification import verify_job
 
 if TYPE_CHECKING:
@@ -29,6 +32,7 @@ if TYPE_CHECKING:
 
 _OPERATIONS, _OPERATIONS_QUICK = 24_000, 8_000
 _RANDOM_PROGRAMS, _RANDOM_PROGRAMS_QUICK = 20, 6
+_DONE = {"verify": "checked", "round": "measured", "counters": "simulated"}
 
 
 @dataclass(slots=True)
@@ -37,6 +41,7 @@ class Journal:
 
     verified: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
     rounds: dict[tuple[str, str], dict[int, dict[str, Any]]] = field(default_factory=dict)
+    counters: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
     elapsed_s: float = 0.0
 
     def add(self, record: dict[str, Any]) -> None:
@@ -44,6 +49,8 @@ class Journal:
         key = (record["cell"], record["impl"])
         if record["kind"] == "verify":
             self.verified[key] = record
+        elif record["kind"] == "counters":
+            self.counters[key] = record
         else:
             self.rounds.setdefault(key, {})[record["round"]] = record
         self.elapsed_s = max(self.elapsed_s, record.get("elapsed_s", 0.0))
@@ -71,7 +78,8 @@ class Runner:
             self.journal.add(record)
         self._start = time.monotonic() - self.journal.elapsed_s
         self._steps_done = 0
-        self._steps = len(plan.pairs()) * (plan.rounds + 1)
+        self._simulates = plan.counters.source == "callgrind"
+        self._steps = len(plan.pairs()) * (plan.rounds + 1 + self._simulates)
         self._stop = threading.Event()
 
     @property
@@ -80,10 +88,12 @@ class Runner:
         return time.monotonic() - self._start
 
     def run(self) -> None:
-        """Verify everything, then measure round by round."""
+        """Verify everything, measure round by round, then simulate what was measured."""
         self._verify()
         for number in range(self.plan.rounds):
             self._round(number)
+        if self._simulates:
+            self._simulate()
 
     def _verify(self) -> None:
         """Prove every pair, as many at once as there are processors: no clock runs."""
@@ -137,13 +147,47 @@ class Runner:
                 "programs": programs["models"],
                 "condition": programs["condition"],
                 "budget": asdict(self.plan.budget),
-                "software_counters": self.plan.software_counters,
+                "software_counters": self.plan.counters.software,
+                "pmu": self.plan.counters.events,
                 "caches": cache_sizes(),
                 "seed": self.plan.seed * 1000 + number,
                 "memory_limit": memory_limit(),
             }
-            answer = Job(job, self.plan.timeout_s, self._stop).result()
+            # A loop of a stated length is not a hang.
+            timeout = self.plan.timeout_s + extra_time_s(pair.cell.values)
+            answer = Job(job, timeout, self._stop).result()
             self._keep("round", pair, answer, round=number)
+
+    def _simulate(self) -> None:
+        """Count in a simulation what was measured; what it costs there says nothing."""
+        todo: list[Pair] = []
+        simulator = self._simulator()
+        for pair in self.plan.pairs():
+            if pair.key in self.journal.counters or self.journal.out_of_the_race(pair.key):
+                self._advance("")
+            elif pair.cell["cache"] != "hot":
+                reason = "caches are simulated for cache = hot alone"
+                self._keep("counters", pair, {"status": "unavailable", "reason": reason})
+            elif isinstance(simulator, str):
+                self._keep("counters", pair, {"status": "unavailable", "reason": simulator})
+            else:
+                todo.append(pair)
+        if isinstance(simulator, str):
+            return
+        pairs = {(pair.subject.name, pair.cell.key): pair for pair in todo}
+        requests = simulation_requests(todo, self._prepared, self.plan.seed * 1000)
+        for name, cell, answer in simulator.simulate(requests, usable_cores()):
+            self._keep("counters", pairs[name, cell], answer)
+
+    def _simulator(self) -> Simulator | str:
+        """What simulates, or why a run that was to be simulated no longer can be."""
+        valgrind, planned = find_valgrind(), self.plan.counters.facts["valgrind"]
+        if isinstance(valgrind, str):
+            return valgrind
+        if valgrind.version != planned:
+            return f"this run was begun with valgrind {planned}; here is {valgrind.version}"
+        geometry = self.plan.counters.geometry or Geometry()
+        return Simulator(valgrind, geometry, max(LEAST_TIMEOUT_S, self.plan.timeout_s))
 
     def _keep(self, kind: str, pair: Pair, answer: dict[str, Any], **more: Any) -> None:
         record = {
@@ -156,7 +200,7 @@ class Runner:
         }
         self.writer.append(record)
         self.journal.add(record)
-        self._advance(f"{'checked' if kind == 'verify' else 'measured'} {pair.subject.name}")
+        self._advance(f"{_DONE[kind]} {pair.subject.name}")
 
     def _advance(self, text: str) -> None:
         self._steps_done += 1

@@ -21,7 +21,7 @@ from .programs import prepare
 from .runner import Runner
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from blockmark.runs.model import Run
 
@@ -51,13 +51,19 @@ def start(plan: Plan, output: Path, progress: Progress) -> Outcome:
             return _carry_out(plan, prepared, writer, created, progress)
 
 
-def resume(run_folder: Path, progress: Progress) -> Outcome:
-    """Go on with a run. Raises RunFileError, StoreError, ConfigError."""
+def resume(
+    run_folder: Path, progress: Progress, check: Callable[[Plan], None] = lambda plan: None
+) -> Outcome:
+    """Go on with a run. Raises RunFileError, StoreError, ConfigError.
+
+    `check` may refuse the plan, by an error of its own, before anything is measured.
+    """
     with (
         RunWriter.resume(run_folder) as writer,
         tempfile.TemporaryDirectory(prefix="blockmark-") as folder,
     ):
         plan = Plan.from_json(writer.plan)
+        check(plan)
         _check_same(run_folder, "machine", plan.machine, machine_facts(), _SAME_MACHINE)
         _check_same(run_folder, "build", plan.build, build_facts(), _SAME_BUILD)
         prepared = prepare(plan.cells, Path(folder))

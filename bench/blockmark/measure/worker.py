@@ -36,7 +36,7 @@ def main() -> None:
     except KeyboardInterrupt:
         raise SystemExit(130) from None
     except Exception as error:  # the implementation's: a result of its own
-        result = {"status": "failed", "reason": _one_line(error)}
+        result = {"status": "failed", "reason": one_line(error)}
     answer.write(json.dumps(result, allow_nan=False) + "\n")
     answer.flush()
 
@@ -59,7 +59,8 @@ def run_job(job: dict[str, Any]) -> dict[str, Any]:
         return {"status": "unavailable", "reason": str(error)}
 
 
-def _one_line(error: Exception) -> str:
+def one_line(error: Exception) -> str:
+    """What an implementation raised, and where, for a reason."""
     text = " ".join(str(error).split())[:400]
     frame = error.__traceback__
     while frame and frame.tb_next:

@@ -11,13 +11,15 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING
 
-from blockmark.report.findings import findings
+from blockmark.report.answers import answers
+from blockmark.report.counter_table import operation_counter_tables, step_counter_tables
 from blockmark.report.gaps import general_gaps, unmeasured_along, unmeasured_metrics
 from blockmark.report.growth_table import has_long_titles, screen_tables
 from blockmark.report.layout import Line, Role, cell_width, layout, wrap
 from blockmark.report.leaders import leaders
 from blockmark.report.load import common_sentence, load_sentence, load_table
 from blockmark.report.operation_table import operation_tables
+from blockmark.report.rate_table import rate_sweep_tables, rate_tables
 from blockmark.report.setting import (
     conditions,
     effort,
@@ -61,15 +63,15 @@ def print_run(
 
     `stream` is standard output if not given, `width` that of the terminal (80 where
     there is none). `saved` and `report` are paths as the user would type them, named
-    in the last line. `operations` adds the table of single operations for the first
-    setting of each scenario; the report has those of all. A scenario of many settings has
-    tables of the growth along them instead, a column a setting.
+    in the last line. The first setting of each scenario also has its counters, and, if
+    `operations`, the table of single operations; the report has those of all. A scenario
+    of many settings has tables of the growth along them instead, a column a setting.
     """
     screen = Screen.of(stream, width)
     notes: dict[str, None] = {}
     _print_header(screen, run)
     told: set[str] = set()
-    found = findings(run)
+    found = answers(run)
     for sweep in sweeps(run):
         if sweep.is_long:
             screen.blank()
@@ -79,8 +81,12 @@ def print_run(
             screen.blank()
             _print_setting(screen, run, setting)
             tables = [step_table(run, setting)]
+            if place == 0:
+                tables += step_counter_tables(run, setting)
+            tables += rate_tables(run, setting, screen=True)
             if operations and place == 0:
                 tables += operation_tables(run, setting)
+                tables += operation_counter_tables(run, setting)
             for table in tables:
                 screen.table(table)
                 notes.update(dict.fromkeys(table.notes))
@@ -88,6 +94,9 @@ def print_run(
                 why = finding.why if finding.why not in told else ""
                 told.add(why)
                 screen.say(f"{finding.topic}: {finding.text} {why}")
+        for table in rate_sweep_tables(run, sweep):
+            screen.table(table)
+            notes.update(dict.fromkeys(table.notes))
     if not run.settings:
         screen.say("Nothing was measured.")
     screen.blank()
@@ -208,7 +217,7 @@ def _print_sweep(screen: Screen, run: Run, sweep: Sweep) -> list[str]:
     screen.say(f"{_capital(verification(run, *settings))}.")
     if about := common_sentence(sweep):
         screen.say(about)
-    tables = screen_tables(run, sweep)
+    tables = [*screen_tables(run, sweep), *rate_sweep_tables(run, sweep)]
     if differences := load_table(sweep, short=has_long_titles(sweep)):
         tables.insert(0, differences)
     for table in tables:

@@ -21,7 +21,7 @@ from blockmark.verdict.stats import Ratio
 # A sentence that compares more than this many is no longer read.
 _MOST = 5
 
-_STYLES: dict[CallStyle, str] = {
+STYLE_WORDS: dict[CallStyle, str] = {
     "native": "native loop",
     "per-op": "called per operation",
     "per-step": "called per step",
@@ -122,9 +122,9 @@ def _structure(steps: _Steps, structure: Structure | None) -> Finding | None:
         return None
     best, *others = structure.standings
     called = steps.of(structure.call_style)
-    label = _labels([cell.impl for cell in called])
+    label = short_names([cell.impl for cell in called])
     ratios = [(label.get(other.impl, other.impl), other.ratio) for other in others]
-    style = _STYLES[structure.call_style]
+    style = STYLE_WORDS[structure.call_style]
     text = f"{label.get(best.impl, best.impl)} {_faster(ratios)} ({style})."
     reference = next((cell for cell in called if cell.impl == best.impl), None)
     foreign = [cell for cell in called if steps.infos[cell.impl].profile != structure.profile]
@@ -144,7 +144,7 @@ def _crossing(steps: _Steps, crossings: Sequence[Crossing]) -> Finding | None:
     factors: dict[str, list[str]] = {}
     for crossing in crossings:
         if crossing.ratio.value is not None:
-            scheme, style = steps.infos[crossing.native].scheme, _STYLES[crossing.call_style]
+            scheme, style = steps.infos[crossing.native].scheme, STYLE_WORDS[crossing.call_style]
             factor = f"{times(crossing.ratio.value)} as much when {style}"
             factors.setdefault(scheme, []).append(factor)
     if not factors:
@@ -204,7 +204,7 @@ def _faster(ratios: Sequence[tuple[str, Ratio]]) -> str:
     return "; ".join(parts)
 
 
-def _labels(names: Sequence[str]) -> dict[str, str]:
+def short_names(names: Sequence[str]) -> dict[str, str]:
     """Names without the tier, where all have the same one and stay apart without it."""
     short = {name: name.replace("/cpp", "") for name in names}
     same_tier = all("/cpp" in name for name in names)

@@ -5,13 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from blockmark.report.counter_gaps import counter_words, lacking_counters
+from blockmark.report.counter_source import parts_of
 from blockmark.report.setting import setting_name
 from blockmark.report.sweep import Sweep, ranges, sweeps
 from blockmark.runs.model import Cell, MetricValue, Run
 
-# Counters come from elsewhere than the clock and the heap; a run without any says so.
-_COUNTER_SOURCES = ("pmu", "callgrind")
 _MOST_NAMES = 4
+# Stands for all counters that lack a value for the same reason.
+_COUNTERS = "counters"
 _NUMBER = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?", re.ASCII)
 
 
@@ -19,17 +21,29 @@ def unmeasured_metrics(run: Run, quantiles: Iterable[str] = ("p99",)) -> list[st
     """A line for each reason why a metric of a measured cell has no value.
 
     The line names whom it concerns. Of a distribution those quantiles are looked at
-    that are named. Reasons that differ only in their numbers are one.
+    that are named. Reasons that differ only in their numbers are one, and so are the
+    counters that lack a value for the same reason.
     """
     asked = tuple(quantiles)
     impls: dict[tuple[str, str], dict[str, None]] = {}
     reasons: dict[tuple[str, str], list[str]] = {}
+    lacking: dict[str, dict[str, None]] = {}
+    present: dict[str, dict[str, None]] = {}
     for cell in run.cells:
         for name, reason in _reasons(cell, asked):
-            key = name, same_words(reason)
+            words = same_words(reason)
+            is_counter = parts_of(name) is not None
+            if is_counter:
+                lacking.setdefault(words, {})[name] = None
+                present.setdefault(words, {}).update(dict.fromkeys(cell.metrics))
+            key = _COUNTERS if is_counter else name, words
             impls.setdefault(key, {})[cell.impl] = None
             reasons.setdefault(key, []).append(reason)
-    return [f"{key[0]} of {_names(list(impls[key]))}: {merged(reasons[key])}" for key in impls]
+    lines = []
+    for (name, words), whose in impls.items():
+        what = name if name != _COUNTERS else counter_words(lacking[words], present[words])
+        lines.append(f"{what} of {_names(list(whose))}: {merged(reasons[name, words])}")
+    return lines
 
 
 def unmeasured_cells(run: Run) -> list[str]:
@@ -87,10 +101,7 @@ def unmeasured_along(run: Run, sweep: Sweep) -> list[str]:
 
 def general_gaps(run: Run) -> list[str]:
     """What the run as a whole says nothing about."""
-    lines = []
-    sources = {value.source for cell in run.cells for value in cell.metrics.values()}
-    if not sources.intersection(_COUNTER_SOURCES):
-        lines.append("cache misses and instructions: no hardware or simulated counters were taken")
+    lines = lacking_counters(run)
     if not run.complete:
         lines.append("the run was interrupted; what is missing was not reached")
     return lines

@@ -37,7 +37,11 @@ def layout(table: Table, width: int, printable: Callable[[str], str]) -> list[Li
 
     `printable` makes any text safe for the medium before its width is taken.
     """
-    return [_stripped(line) for line in _layout(_grid(table, printable), width)]
+    lines = [_stripped(line) for line in _layout(_grid(table, printable), width)]
+    if table.caption and lines:
+        above = wrap(printable(table.caption), width)
+        lines = [*(((line, "head"),) for line in above), *lines]
+    return lines
 
 
 def _layout(grid: _Grid, width: int) -> list[Line]:

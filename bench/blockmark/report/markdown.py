@@ -7,10 +7,14 @@ missing, how to run it again.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from urllib.parse import quote
 
+from blockmark.report.answers import answers
+from blockmark.report.counter_source import method_words, parts_of, run_source_words
+from blockmark.report.counter_table import counter_tables
 from blockmark.report.escape import cell
-from blockmark.report.findings import Finding, findings, share_range
+from blockmark.report.findings import Finding, share_range
 from blockmark.report.gaps import general_gaps, unmeasured_cells, unmeasured_metrics
 from blockmark.report.growth_table import report_tables
 from blockmark.report.leaders import leaders
@@ -18,6 +22,7 @@ from blockmark.report.load import common_sentence, load_rows, load_table
 from blockmark.report.numbers import ABSENT, UNAVAILABLE
 from blockmark.report.operation_table import OPERATIONS, operation_tables
 from blockmark.report.picture import Picture
+from blockmark.report.rate_table import rate_sweep_tables, rate_tables
 from blockmark.report.setting import (
     conditions,
     effort,
@@ -34,6 +39,7 @@ from blockmark.report.sweep import MOST_SHOWN, Sweep, in_run_order, sweeps
 from blockmark.report.table import Column, Entry, Row, Table
 from blockmark.runs.histogram import PERMILLE
 from blockmark.runs.metrics import METRICS
+from blockmark.runs.metrics.counters import COUNTERS
 from blockmark.runs.model import Run, ScenarioInfo, Setting
 
 QUICK = "**Quick run: not for decisions.**"
@@ -93,7 +99,10 @@ def render_sheet(sheet: Sheet) -> str:
 
 
 def render_table(table: Table) -> str:
-    """A table with its notes below; statuses stand in the row, their reasons below it."""
+    """A table, its caption above and its notes below.
+
+    Statuses stand in the row, their reasons below the table.
+    """
     if not table.columns:
         return "\n".join(_reasons(table.rows))
     head = [cell(table.corner), *(cell(column.title) for column in table.columns)]
@@ -109,7 +118,8 @@ def render_table(table: Table) -> str:
             else:
                 lines.append(_line([cell(row.name), *map(_entry, row.entries)]))
     notes = [*_reasons(table.rows), *(cell(note) for note in table.notes)]
-    return "\n".join(lines) + "".join(f"\n\n{note}" for note in notes)
+    above = f"{cell(table.caption)}\n\n" if table.caption else ""
+    return above + "\n".join(lines) + "".join(f"\n\n{note}" for note in notes)
 
 
 def _line(cells: Iterable[str]) -> str:
@@ -146,7 +156,7 @@ def _answer(run: Run) -> list[str]:
     if not any(c.ok for c in run.cells):
         return ["Nothing was measured; the reasons are listed below."]
     parts: list[str] = []
-    found = findings(run)
+    found = answers(run)
     for sweep in sweeps(run):
         settings: Sequence[Setting] = in_run_order(run, sweep)
         if sweep.is_long:
@@ -172,10 +182,11 @@ def _sentence(finding: Finding, *, first: bool) -> str:
 
 
 def _setting(run: Run) -> list[str]:
+    facts = [*machine_facts(run), ("Counters", run_source_words(run))]
     lines = [
         "| | |",
         "|:--|:--|",
-        *(_line([cell(name), cell(text)]) for name, text in machine_facts(run)),
+        *(_line([cell(name), cell(text)]) for name, text in facts if text),
         _line(["Effort", cell(f"{effort(run)}, seed {run.seed}")]),
         _line(["Run", cell(f"{run.run_id}, {run.created}")]),
     ]
@@ -191,7 +202,7 @@ def _growth(run: Run, sweep: Sweep, pictures: Sequence[Picture]) -> list[str]:
     if not sweep.is_long and (finding := leaders(run, sweep)):
         parts.append(_sentence(finding, first=False))
     parts += [_image(picture) for picture in pictures if picture.scenario == sweep.scenario]
-    tables = report_tables(run, sweep)
+    tables = [*report_tables(run, sweep), *rate_sweep_tables(run, sweep)]
     if differences := load_table(sweep):
         tables.insert(0, differences)
     return parts + [render_table(table) for table in tables]
@@ -223,12 +234,23 @@ def _results(run: Run, setting: Setting, pictures: Sequence[Picture]) -> list[st
         parts.append("\n".join([_line(["The load", ""]), _line([":--", ":--"]), *map(_pair, rows)]))
     parts.append(render_table(step_table(run, setting)))
     parts += [_image(picture) for picture in pictures if picture.setting == setting.key]
+    parts += _section("The paced loop", rate_tables(run, setting))
     tables = operation_tables(run, setting)
     if tables:
         parts.append("### Operation by operation")
         parts.append("Value and 95 % interval.")
     parts += [render_table(table) for table in tables]
+    parts += _section("Counters", counter_tables(run, setting))
     return parts
+
+
+def _section(heading: str, tables: Sequence[Table]) -> list[str]:
+    """Tables under a heading, and below them their notes, each once; nothing without tables."""
+    if not tables:
+        return []
+    notes = dict.fromkeys(note for table in tables for note in table.notes)
+    bare = [render_table(replace(table, notes=())) for table in tables]
+    return [f"### {heading}", *bare, *map(cell, notes)]
 
 
 def _image(picture: Picture) -> str:
@@ -274,7 +296,21 @@ def _methods(run: Run) -> list[str]:
     for name, row in METRICS.items():
         if name in present and name in shown:
             lines.append(_line([cell(name), cell(row.formula)]))
-    return [about, "\n".join(lines)] if len(lines) > 2 else [about]
+    parts = [about, "\n".join(lines)] if len(lines) > 2 else [about]
+    return parts + _counter_methods(run, present)
+
+
+def _counter_methods(run: Run, present: set[str]) -> list[str]:
+    """How counters are taken, a row for each and not for each operation."""
+    found = {parts[1].name for name in present if (parts := parts_of(name)) is not None}
+    if not found:
+        return []
+    lines = ["| counter | made by |", "|:--|:--|"]
+    for counter in COUNTERS:
+        if counter.name in found:
+            formula = f"{counter.top} / {counter.bottom or 'operations'}".replace("_", " ")
+            lines.append(_line([cell(counter.name), cell(f"{formula}: {counter.meaning.lower()}")]))
+    return [cell(method_words(run)), "\n".join(lines)]
 
 
 def _implementations(run: Run) -> str:

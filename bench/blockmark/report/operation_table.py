@@ -7,6 +7,7 @@ Operations are rows and implementations columns, because the question here is
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from blockmark.report.floors import BELOW_RESOLUTION, resolution_mark
@@ -96,11 +97,16 @@ def _table(run: Run, title: str, cells: list[Cell]) -> Table:
             for cell in cells
         )
         rows.append(Row(name, tuple(entries)))
-    notes = []
-    batches = [cell.impl for cell in cells if cell.call_style == "per-step"]
-    if batches and len(batches) < len(cells):
-        notes.append(f"Called once per step: {', '.join(batches)}; the others once per operation.")
+    notes = called_once_per_step(cells)
     if any(entry.mark for row in rows for entry in row.entries):
         notes.append(BELOW_RESOLUTION)
     columns = tuple(Column(cell.impl, is_name=True) for cell in cells)
     return Table(f"{title}, {unit}", columns, (Group("", tuple(rows)),), tuple(notes))
+
+
+def called_once_per_step(cells: Sequence[Cell]) -> list[str]:
+    """The note that names these among columns of both ways of calling from Python."""
+    batches = [cell.impl for cell in cells if cell.call_style == "per-step"]
+    if not batches or len(batches) == len(cells):
+        return []
+    return [f"Called once per step: {', '.join(batches)}; the others once per operation."]

@@ -20,7 +20,8 @@ Kind = Literal["number", "right", "word"]
 class Entry:
     """What stands in one place of a table.
 
-    `interval` is shown where a medium has room for it. `mark` refers to a note.
+    `interval`, or what else belongs behind the number in parentheses, is shown where a
+    medium has room for it. `mark` refers to a note.
     `missing` says that the value was asked for and is unavailable, which is not the
     same as having no meaning in this row (that is `-`).
     """
@@ -64,12 +65,16 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A whole table. `corner` is the title of the column of names."""
+    """A whole table. `corner` is the title of the column of names.
+
+    `caption`, where there is one, stands above it: what holds for all of its numbers.
+    """
 
     corner: str
     columns: tuple[Column, ...]
     groups: tuple[Group, ...]
     notes: tuple[str, ...] = ()
+    caption: str = ""
 
     @property
     def rows(self) -> tuple[Row, ...]:
@@ -118,6 +123,5 @@ def without_empty_columns(table: Table) -> Table:
         )
         for group in table.groups
     )
-    return Table(
-        table.corner, tuple(table.columns[position] for position in kept), groups, table.notes
-    )
+    columns = tuple(table.columns[position] for position in kept)
+    return Table(table.corner, columns, groups, table.notes, table.caption)

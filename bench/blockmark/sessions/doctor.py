@@ -12,6 +12,11 @@ from typing import TYPE_CHECKING
 from blockmark.measure.conditions import ConditionError, make_evictor
 from blockmark.measure.machine import build_facts, cache_sizes, machine_facts, memory_limit
 from blockmark.measure.plan import make_plan
+from blockmark.measure.probes.callgrind import Geometry, Valgrind, find_valgrind
+from blockmark.measure.probes.perf_reasons import PARANOID, Rights
+from blockmark.measure.probes.pmu import Availability, process_rights
+from blockmark.measure.probes.pmu import probe as probe_pmu
+from blockmark.measure.probes.software import SoftwareCounts
 from blockmark.measure.session import start
 from blockmark.runs.estimate import Resampler
 from blockmark.verdict.stats import ratio_of_quartiles
@@ -20,7 +25,6 @@ from blockmark.workload.builtin import find_scenario
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-_PMU_FOLDER = Path("/sys/bus/event_source/devices")
 _ROUNDS = 6
 
 
@@ -55,8 +59,9 @@ def examine() -> Iterator[Finding]:
             yield Finding(f"cache = {condition}", True, proof)
         except ConditionError as error:
             yield Finding(f"cache = {condition}", False, str(error))
-    yield _counters(facts["virtual"])
-    yield Finding("software counts", True, "page faults, context switches, CPU time (getrusage)")
+    yield _hardware_counters(probe_pmu(), process_rights())
+    yield _simulated_counters(find_valgrind())
+    yield _software_counts()
     yield Finding("memory", True, f"a process may take {memory_limit() / 2**30:.1f} GiB")
 
 
@@ -78,12 +83,36 @@ def _allocations(*, native: bool) -> Finding:
     return Finding(name, True, "operator new in the core, Python's allocator by a hook")
 
 
-def _counters(virtual: str) -> Finding:
-    """Hardware counters: whether the kernel shows a unit at all."""
-    if (_PMU_FOLDER / "cpu").exists() or (_PMU_FOLDER / "cpu_core").exists():
-        return Finding("cache misses", False, "the machine has counters; this version reads none")
-    where = "in this virtual machine" if virtual == "yes" else "visible to this process"
-    return Finding("cache misses", False, f"no performance counters {where}")
+def _hardware_counters(found: Availability, rights: Rights) -> Finding:
+    name = "hardware counters"
+    if not found.ok:
+        asked = ""
+        if found.kernel_refused:
+            asked = f"; with the kernel's share it is refused ({PARANOID} is {rights.level})"
+        return Finding(name, False, f"{found.reason}{asked}")
+    missing = "".join(f"; no {event}: {why}" for event, why in found.unavailable.items())
+    return Finding(name, True, f"{', '.join(found.events)}{missing}")
+
+
+def _simulated_counters(found: Valgrind | str) -> Finding:
+    name = "simulated counters"
+    if isinstance(found, str):
+        return Finding(name, False, found)
+    shapes = Geometry()
+    return Finding(
+        name,
+        True,
+        f"valgrind {found.version}; caches unless --cache says otherwise: "
+        f"l1 {shapes.d1}, ll {shapes.ll} (bytes, ways, line)",
+    )
+
+
+def _software_counts() -> Finding:
+    now = SoftwareCounts.now()
+    unknown = [name for name, count in now.since(now).items() if isinstance(count, str)]
+    missing = "".join(f"; no {name}" for name in unknown)
+    counted = "page faults, context switches, migrations, CPU time"
+    return Finding("software counts", True, f"{counted}{missing}")
 
 
 def smallest_change(progress: Callable[[int, int, str], None]) -> Finding:

@@ -202,6 +202,8 @@ def compare_runs(before: Run, now: Run, *, metrics: Sequence[str] | None = None)
             reason = incomparable
             if reason is None and first.source != second.source:
                 reason = f"source {first.source} before, {second.source} now"
+            if reason is None and first.source.startswith("callgrind"):
+                reason = _other_simulation(before, now)
             rows.append(_cell_change(key, metric, new, first, second, reason, elsewhere, resampler))
     if not rows:
         reason = left[0].reason if left else "they have no metric in common"
@@ -288,6 +290,15 @@ def _statuses(before: Cell, now: Cell) -> str:
         for side, cell in (("before", before), ("now", now))
         if not cell.ok
     )
+
+
+def _other_simulation(before: Run, now: Run) -> str | None:
+    """Why two simulated counts are not of the same caches; None if they are."""
+    for name in ("i1", "d1", "ll", "valgrind"):
+        old, new = before.counters.get(name), now.counters.get(name)
+        if old != new:
+            return f"other simulation: {name} was {old}, is {new}"
+    return None
 
 
 def _incomparable(before: Run, now: Run, old: Cell, new: Cell) -> str | None:

@@ -82,6 +82,13 @@ def ratio_of(address: str, top: MetricValue, bottom: MetricValue, resampler: Res
     row = metric_of(address)
     if row is not None and row.kind in _EXACT:
         return ratio_of_counts(top.values, bottom.values)
+    if row is not None and row.kind == "rate" and min(*top.values, *bottom.values) > 0:
+        # Of a speed the upper quartile is the quiet one: the lower one of its reciprocal.
+        return ratio_of_quartiles(
+            [1.0 / value for value in bottom.values],
+            [1.0 / value for value in top.values],
+            resampler,
+        )
     ratio = ratio_of_quartiles(top.values, bottom.values, resampler)
     if (top.value == 0) != (bottom.value == 0):
         return Ratio(

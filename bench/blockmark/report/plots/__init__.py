@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from blockmark.report.picture import Picture
+from blockmark.report.rates import rate_sweeps
 from blockmark.report.setting import setting_name
 from blockmark.report.sweep import MOST_SHOWN, Sweep, in_run_order, sweeps
 from blockmark.runs.model import CallStyle, Run, Setting
@@ -34,6 +35,15 @@ _GROWTH = (
     "Dashed: the floor, which is the same work on a plain array, or else the empty loop. Bars "
     "are 95 % intervals, where they are wider than the mark.",
 )
+_RATE = (
+    "Share of one core against step rate",
+    "Each line is an implementation in a loop that takes its steps at the rate on the axis, with "
+    "95 % intervals where they are wider than the mark. Crosses: the loop fell behind, so its "
+    "share is that of a full loop and no point of the line. Pale marks: it fell behind a rate "
+    "that short loops held, so something else kept it. The tick at 100 % stands at the highest "
+    "rate that was held. Dotted: step time x rate, from steps back to back. Both axes are "
+    "logarithmic.",
+)
 _SCALES = "Both axes are logarithmic; a level line does not grow."
 _STYLES: tuple[tuple[str, str, tuple[CallStyle, ...]], ...] = (
     ("", "native loop", ("native",)),
@@ -45,8 +55,9 @@ def draw_pictures(run: Run) -> list[Picture]:
     """All pictures that the run has values for, scenario by scenario; may be none.
 
     A scenario whose settings lie on one axis of numbers gets pictures of the growth along
-    it. Single settings have theirs unless there are too many of them, see `pictured`. The
-    same run gives the same bytes with the same version of matplotlib.
+    it; along step rates, at which no step costs more than at another, the share of a core
+    in their place. Single settings have theirs unless there are too many of them, see
+    `pictured`. The same run gives the same bytes with the same version of matplotlib.
     """
     from blockmark.report.plots.style import drawing
 
@@ -56,7 +67,10 @@ def draw_pictures(run: Run) -> list[Picture]:
         return pictures
     with drawing():
         for sweep in sweeps(run):
-            pictures += _of_growth(run, sweep, taken)
+            rates = list(_of_rates(run, sweep, taken))
+            pictures += rates
+            if not rates:
+                pictures += _of_growth(run, sweep, taken)
             for setting in pictured(run, sweep):
                 pictures += _of_setting(run, setting, taken)
     return pictures
@@ -109,6 +123,27 @@ def _of_growth(run: Run, sweep: Sweep, taken: set[str]) -> Iterator[Picture]:
             " ".join(part for part in parts if part),
             None,
             draw_growth(run, sweep, panels, title),
+            sweep.scenario,
+        )
+
+
+def _of_rates(run: Run, sweep: Sweep, taken: set[str]) -> Iterator[Picture]:
+    from blockmark.report.plots.rate import curves_of, draw_rates, gaps
+
+    kind, caption = _RATE
+    for name, rates in rate_sweeps(run, sweep):
+        curves = curves_of(run, rates)
+        if not curves:
+            continue
+        place = ", ".join(part for part in (sweep.scenario, name) if part)
+        title = f"{kind}: {place}"
+        slug = _free_slug("-".join(["rate", *_of_many(run, sweep.scenario), name]), taken)
+        yield Picture(
+            f"{slug[1:]}.png",
+            title,
+            " ".join(part for part in (caption, gaps(rates, curves)) if part),
+            None,
+            draw_rates(run, rates, curves, title),
             sweep.scenario,
         )
 

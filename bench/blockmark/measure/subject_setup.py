@@ -1,0 +1,83 @@
+"""An implementation made ready for a cell's programs: its heap, its pool's order, its tables.
+
+A timed round and a simulation set up alike, so that what one counts is what the other
+timed.
+"""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from blockmark.workload.program import Program
+
+from .conditions import age_heaps
+from .replay import bind
+
+if TYPE_CHECKING:
+    from blockmark_impls.contract import PoolConfig
+    from blockmark_impls.registry import Implementation
+
+
+class SubjectSetup:
+    """One implementation in one cell. `job` has its `params`, `call_style`, `condition`
+    (the path of a Program) and `seed`.
+    """
+
+    def __init__(self, impl: Implementation, config: PoolConfig, job: dict[str, Any]) -> None:
+        self.impl = impl
+        self.config = config
+        self.params = job["params"]
+        self.call_style: str = job["call_style"]
+        self.condition = Program.load(Path(job["condition"]))
+        self._manager: Any = None
+        self._ages = job["seed"], impl.tier == "cpp" or core_is_built()
+        self._kept: list[Any] = []  # what makes the heap old
+
+    def manager(self) -> Any:
+        """A manager whose free ids are in the cell's order.
+
+        Conditioned once a process: what a model leaves behind stays scrambled. A fresh
+        pool is a new manager each time, since any use would end its freshness; so is a
+        control, which has no tables to be emptied.
+        """
+        control = self.impl.kind == "control"
+        fresh = self.params["pool"] == "fresh"
+        if self._manager is None or control or fresh:
+            self._manager = self.impl.make_manager(self.config)
+            # Made when the process was young, as in an engine; the tables come later.
+            if self.params["heap"] == "aged" and (not self._kept or (fresh and not control)):
+                seed, native = self._ages
+                self._kept += age_heaps(seed, native=native)
+            if self.condition.num_operations and not control:
+                bind(self._manager, self.condition, self.call_style).setup()
+        return self._manager
+
+    def pool(self) -> Any | None:
+        """A new pool of the cell's size, or None if the implementation has none of its own."""
+        return self.impl.make_pool(self.config.total_blocks, self.config.id_bits)
+
+    def free_all(self, manager: Any) -> None:
+        """Leave the manager empty for the next model. Where a body stands does not matter."""
+        if self.impl.kind == "control":
+            return
+        for seq in range(self.config.max_seqs):
+            if is_live(manager, seq):
+                manager.free(seq)
+
+
+def is_live(manager: Any, seq: int) -> bool:
+    """Whether a sequence has a table."""
+    from blockmark_impls.contract import UnknownSequence
+
+    try:
+        manager.block_table(seq)
+    except UnknownSequence:
+        return False
+    return True
+
+
+def core_is_built() -> bool:
+    """Whether there is a C++ core; it is not loaded."""
+    return find_spec("blockmark_impls._native") is not None
