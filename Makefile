@@ -28,10 +28,14 @@ unit: $(VENV)/.native $(VENV)/.dev
 # The table in README.md is what this command printed, never typed by hand.
 readme: $(VENV)/.installed
 	PATH="$(CURDIR)/$(BIN):$$PATH" blockmark report reports/decode/run.json --output reports/decode --splice README.md
+	PATH="$(CURDIR)/$(BIN):$$PATH" blockmark report reports/step-rate/run.json --output reports/step-rate
 
-# Measure again, and put the new numbers into the sample report and README.md.
-sample: bench
+# Measure again, and put the new numbers into the sample reports and README.md.
+sample: $(VENV)/.installed
+	$(BIN)/blockmark run decode --counters auto --report reports/decode
 	cp "$$(ls -d results/[0-9]* | tail -n 1)/run.json" reports/decode/run.json
+	$(BIN)/blockmark run step-rate --rounds 3 --report reports/step-rate
+	cp "$$(ls -d results/[0-9]* | tail -n 1)/run.json" reports/step-rate/run.json
 	$(MAKE) readme
 
 $(VENV)/.deps: requirements/bootstrap.lock requirements/build.lock requirements/run.lock

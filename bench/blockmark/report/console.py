@@ -20,6 +20,7 @@ from blockmark.report.leaders import leaders
 from blockmark.report.load import common_sentence, load_sentence, load_table
 from blockmark.report.operation_table import operation_tables
 from blockmark.report.rate_table import rate_sweep_tables, rate_tables
+from blockmark.report.rates import is_of_rates
 from blockmark.report.setting import (
     conditions,
     effort,
@@ -217,12 +218,14 @@ def _print_sweep(screen: Screen, run: Run, sweep: Sweep) -> list[str]:
     screen.say(f"{_capital(verification(run, *settings))}.")
     if about := common_sentence(sweep):
         screen.say(about)
-    tables = [*screen_tables(run, sweep), *rate_sweep_tables(run, sweep)]
+    paced = rate_sweep_tables(run, sweep)
+    along_rates = bool(paced) and is_of_rates(sweep)
+    tables = paced if along_rates else [*screen_tables(run, sweep), *paced]
     if differences := load_table(sweep, short=has_long_titles(sweep)):
         tables.insert(0, differences)
     for table in tables:
         screen.table(table)
-    if finding := leaders(run, sweep):
+    if not along_rates and (finding := leaders(run, sweep)):
         screen.say(f"{finding.topic}: {finding.text}")
     for line in unmeasured_along(run, sweep):
         screen.say(line, "message")

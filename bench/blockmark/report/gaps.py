@@ -9,6 +9,7 @@ from blockmark.report.counter_gaps import counter_words, lacking_counters
 from blockmark.report.counter_source import parts_of
 from blockmark.report.setting import setting_name
 from blockmark.report.sweep import Sweep, ranges, sweeps
+from blockmark.runs.metrics import METRICS
 from blockmark.runs.model import Cell, MetricValue, Run
 
 _MOST_NAMES = 4
@@ -17,12 +18,15 @@ _COUNTERS = "counters"
 _NUMBER = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?", re.ASCII)
 
 
-def unmeasured_metrics(run: Run, quantiles: Iterable[str] = ("p99",)) -> list[str]:
+def unmeasured_metrics(
+    run: Run, quantiles: Iterable[str] = ("p99",), *, proofs: bool = False
+) -> list[str]:
     """A line for each reason why a metric of a measured cell has no value.
 
     The line names whom it concerns. Of a distribution those quantiles are looked at
     that are named. Reasons that differ only in their numbers are one, and so are the
-    counters that lack a value for the same reason.
+    counters that lack a value for the same reason. With `proofs`, also what only shows
+    that a condition held.
     """
     asked = tuple(quantiles)
     impls: dict[tuple[str, str], dict[str, None]] = {}
@@ -33,6 +37,9 @@ def unmeasured_metrics(run: Run, quantiles: Iterable[str] = ("p99",)) -> list[st
         for name, reason in _reasons(cell, asked):
             words = same_words(reason)
             is_counter = parts_of(name) is not None
+            row = METRICS.get(name)
+            if not (proofs or is_counter) and row is not None and row.kind == "proof":
+                continue
             if is_counter:
                 lacking.setdefault(words, {})[name] = None
                 present.setdefault(words, {}).update(dict.fromkeys(cell.metrics))

@@ -23,6 +23,7 @@ from blockmark.report.numbers import ABSENT, UNAVAILABLE
 from blockmark.report.operation_table import OPERATIONS, operation_tables
 from blockmark.report.picture import Picture
 from blockmark.report.rate_table import rate_sweep_tables, rate_tables
+from blockmark.report.rates import is_of_rates
 from blockmark.report.setting import (
     conditions,
     effort,
@@ -160,7 +161,7 @@ def _answer(run: Run) -> list[str]:
     for sweep in sweeps(run):
         settings: Sequence[Setting] = in_run_order(run, sweep)
         if sweep.is_long:
-            if finding := leaders(run, sweep):
+            if not is_of_rates(sweep) and (finding := leaders(run, sweep)):
                 parts.append(f"- {_sentence(finding, first=False)}")
             # With many settings, those at the ends have to stand for the rest.
             settings = (sweep.settings[0], sweep.settings[-1])
@@ -199,10 +200,12 @@ def _growth(run: Run, sweep: Sweep, pictures: Sequence[Picture]) -> list[str]:
     parts = [f"## {cell(_over(sweep))}"]
     told = [load_line(*settings), conditions(run, *settings), verification(run, *settings)]
     parts.append(cell(f"{_sentences(told)}. {common_sentence(sweep)}"))
-    if not sweep.is_long and (finding := leaders(run, sweep)):
+    paced = rate_sweep_tables(run, sweep)
+    along_rates = bool(paced) and is_of_rates(sweep)
+    if not (sweep.is_long or along_rates) and (finding := leaders(run, sweep)):
         parts.append(_sentence(finding, first=False))
     parts += [_image(picture) for picture in pictures if picture.scenario == sweep.scenario]
-    tables = [*report_tables(run, sweep), *rate_sweep_tables(run, sweep)]
+    tables = paced if along_rates else [*report_tables(run, sweep), *paced]
     if differences := load_table(sweep):
         tables.insert(0, differences)
     return parts + [render_table(table) for table in tables]
@@ -340,7 +343,7 @@ def _implementations(run: Run) -> str:
 def _missing(run: Run) -> list[str]:
     gaps = [
         *unmeasured_cells(run),
-        *unmeasured_metrics(run, PERMILLE),
+        *unmeasured_metrics(run, PERMILLE, proofs=True),
         *general_gaps(run),
         "time on a GPU and tokens per second: no part of blockmark",
     ]

@@ -18,6 +18,11 @@ AXIS = "step_rate"
 HELD = 0.99
 
 
+def is_of_rates(sweep: Sweep) -> bool:
+    """Whether the settings differ in the step rate alone, on which no single cost depends."""
+    return sweep.axes == (AXIS,)
+
+
 def is_paced(cell: Cell) -> bool:
     """Whether a paced loop was asked of the cell, even if its values are unavailable."""
     return cell.ok and any(
