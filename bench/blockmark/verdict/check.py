@@ -1,0 +1,138 @@
+"""What a check found, cell by cell, and what it means for a build: no I/O, no medium."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Literal
+
+from .gate import Verdict
+
+Kind = Literal["interleaved", "stored", "files", "deterministic", "self-test"]
+
+# Beyond this share of dropped rounds a side tells too little to be judged.
+MOST_DROPPED = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class CellVerdict:
+    """One comparison: a metric of an implementation in a setting, before and after.
+
+    `before` and `after` are what was measured in each round; `old` and `new` their lower
+    quartiles (of counts: medians). `ratio` is new / old with the interval `low` to `high`;
+    None where there is none. `margin` is the change that matters, as a share of one, and
+    `margin_of` says where it comes from. `visible` is the smallest change, as a share of
+    one, that an inconclusive cell could have shown. `label` says what kind of change it is
+    where counts are known beside times. `waiver` is the reason why a regression is let
+    through; empty: none.
+    """
+
+    scenario: str
+    setting: str
+    impl: str
+    metric: str
+    unit: str
+    verdict: Verdict
+    before: tuple[float, ...] = ()
+    after: tuple[float, ...] = ()
+    old: float | None = None
+    new: float | None = None
+    ratio: float | None = None
+    low: float | None = None
+    high: float | None = None
+    p: float | None = None
+    margin: float = 0.0
+    margin_of: str = ""
+    visible: float | None = None
+    label: str = ""
+    reason: str = ""
+    waiver: str = ""
+
+    @property
+    def name(self) -> str:
+        """`decode (block_size 16) flat-stack/cpp step_ns`: what a waiver and a reader call it."""
+        place = f"{self.scenario} ({self.setting})" if self.setting else self.scenario
+        return f"{place} {self.impl} {self.metric}"
+
+    @property
+    def fails(self) -> bool:
+        """Whether this cell alone stops a build."""
+        return self.verdict == "regressed" and not self.waiver
+
+
+@dataclass(frozen=True, slots=True)
+class CheckResult:
+    """A whole check. `baseline` and `candidate` are what the sides are called.
+
+    `missing` are planned cells that the candidate has not, with the reason; `added` cells
+    that only the candidate has; `wrong` answers that differ from the oracle; `failures`
+    anything else that broke. `enforced` is false where the result is advice: then nothing
+    fails. `facts` are plain JSON: seed, looks, alpha, load, budget, versions. `skipped` is
+    true where nothing was to be judged here, and a note says why: that is fine.
+    """
+
+    kind: Kind
+    baseline: str
+    candidate: str
+    cells: tuple[CellVerdict, ...]
+    missing: tuple[str, ...] = ()
+    added: tuple[str, ...] = ()
+    wrong: tuple[str, ...] = ()
+    failures: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    enforced: bool = True
+    interrupted: bool = False
+    duration_s: float = 0.0
+    facts: Mapping[str, Any] | None = None
+    skipped: bool = False
+
+    def count(self, verdict: Verdict) -> int:
+        """How many cells have this verdict."""
+        return sum(cell.verdict == verdict for cell in self.cells)
+
+    def exit_code(self, *, strict: bool = False) -> int:
+        """0 fine, 1 regression, 3 nothing to judge or missing, 4 wrong, 5 inconclusive.
+
+        Where several hold: 130, 4, 1, 3, 5. Advice fails for a wrong answer alone, and
+        where nothing could be compared. A self-test compares a program with itself, so
+        any change that it finds is no regression but a machine that can't be trusted: 3.
+        """
+        if self.interrupted:
+            return 130
+        if self.wrong:
+            return 4
+        if self.skipped and not (self.cells or self.missing or self.failures):
+            return 0
+        judged = [cell for cell in self.cells if cell.verdict != "incomparable"]
+        if self.kind == "self-test":
+            if any(cell.verdict in ("regressed", "improved") for cell in judged):
+                return 3
+        elif self.enforced and any(cell.fails for cell in judged):
+            return 1
+        if not judged or (self.enforced and (self.missing or self.failures)):
+            return 3
+        if self.enforced and len(judged) < len(self.cells):
+            return 3
+        if strict and self.count("inconclusive"):
+            return 5
+        return 0
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain JSON: every round of both sides, so that the rule can be applied again."""
+        return {"schema": "blockmark.check", "schema_version": 1, **asdict(self)}
+
+
+def waive(result: CheckResult, waivers: Mapping[str, tuple[float, str]]) -> CheckResult:
+    """Let regressions through that were allowed: cell name -> (largest ratio, reason).
+
+    A change from zero has no ratio and is above every limit but an infinite one.
+    """
+    cells = []
+    for cell in result.cells:
+        allowed = waivers.get(cell.name)
+        ratio = math.inf if cell.ratio is None else cell.ratio
+        if cell.verdict == "regressed" and allowed and ratio <= allowed[0]:
+            cell = replace(cell, waiver=allowed[1])
+        cells.append(cell)
+    return replace(result, cells=tuple(cells))

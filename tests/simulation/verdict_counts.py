@@ -1,0 +1,165 @@
+"""What rules say of suites, counted: the gate's own, other tools', and one that was dropped."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from paired_rule import paired_rules
+from recording import Recording, Side, Suite, subject_of
+from rival_rules import RivalRule, rival_rules
+
+from blockmark.runs.estimate import lower_quartile
+from blockmark.verdict.gate import GateCell, Rule, judge
+from blockmark.verdict.margins import margin_for
+from blockmark.verdict.rank_test import p_greater
+
+FALSE = ("regressed", "improved")
+
+
+def judge_suite(suite: Suite, slower: Iterable[str], rule: Rule) -> list[GateCell]:
+    """Every cell of a suite, look after look, as a check would; `slower` cells are B5."""
+    sides: list[tuple[Side, Side]] = []
+    cells = []
+    for name in suite.recording.cells:
+        margin = margin_for(name.rpartition(" ")[2])
+        assert margin is not None
+        cells.append(GateCell(name, margin.share))
+        sides.append((suite.before(name), suite.after(name, slower=name in slower)))
+    for look in rule.looks:
+        for cell, (before, after) in zip(cells, sides, strict=True):
+            if cell.verdict is None:
+                cell.before, cell.after = before.values[:look], after.values[:look]
+        judge(cells, rule, last=look == rule.looks[-1])
+    return cells
+
+
+def impl_of(cell: str) -> str:
+    """`vector/cpp` of a cell's name."""
+    return subject_of(cell).rpartition(" ")[2]
+
+
+@dataclass(slots=True)
+class OurCounts:
+    """What the gate said, over suites."""
+
+    suites: int = 0
+    false_suites: int = 0
+    equal: Counter[str] = field(default_factory=Counter)
+    false_cells: Counter[str] = field(default_factory=Counter)  # by cell
+    equal_rounds: Counter[str] = field(default_factory=Counter)  # by cell, summed
+    inconclusive: Counter[str] = field(default_factory=Counter)  # by cell
+    slowed: Counter[str] = field(default_factory=Counter)  # by cell: how often it was slower
+    found: Counter[str] = field(default_factory=Counter)
+    slowed_rounds: Counter[str] = field(default_factory=Counter)
+    called_unchanged: int = 0
+
+    def add_equal(self, cells: Iterable[GateCell]) -> None:
+        """A suite in which nothing changed."""
+        self.suites += 1
+        told = False
+        for cell in cells:
+            self.equal[str(cell.verdict)] += 1
+            self.equal_rounds[cell.name] += cell.rounds
+            self.false_cells[cell.name] += cell.verdict in FALSE
+            self.inconclusive[cell.name] += cell.verdict == "inconclusive"
+            told = told or cell.verdict in FALSE
+        self.false_suites += told
+
+    def add_slowed(self, cells: Iterable[GateCell], slower: Iterable[str]) -> None:
+        """A suite in which the steps named by `slower` are."""
+        for cell in cells:
+            if cell.name in slower:
+                self.slowed[cell.name] += 1
+                self.found[cell.name] += cell.verdict == "regressed"
+                self.slowed_rounds[cell.name] += cell.rounds
+                self.called_unchanged += cell.verdict == "unchanged"
+
+
+@dataclass(slots=True)
+class RivalCounts:
+    """What another rule said of the steps, over suites."""
+
+    cells: int = 0
+    false_cells: int = 0
+    suites: int = 0
+    false_suites: int = 0
+    slowed: int = 0
+    found: int = 0
+
+    def add(self, rule: RivalRule, suite: Suite) -> None:
+        """One suite: every step against itself, and against the slower one."""
+        told = 0
+        for name in suite.recording.steps:
+            before = suite.before(name)
+            told += rule.judge(before, suite.after(name)) is not None
+            self.found += rule.judge(before, suite.after(name, slower=True)) == "regressed"
+            self.cells += 1
+            self.slowed += 1
+        self.false_cells += told
+        self.suites += 1
+        self.false_suites += told > 0
+
+
+@dataclass(slots=True)
+class Improvements:
+    """The first look at a step that became faster: which rule calls it unchanged there."""
+
+    cells: int = 0
+    one_sided: int = 0
+    two_sided: int = 0
+
+    def add(self, suite: Suite, rule: Rule) -> None:
+        """Every step of a suite with B5 as the baseline."""
+        look = rule.looks[0]
+        for name in suite.recording.steps:
+            margin = margin_for(name.rpartition(" ")[2])
+            assert margin is not None
+            limit = 1.0 + margin.share
+            before = suite.after(name, slower=True).values[:look]
+            after = suite.before(name).values[:look]
+            ratio = lower_quartile(after) / lower_quartile(before)
+            told = p_greater(before, [value / limit for value in after]) <= rule.beta
+            self.cells += 1
+            self.one_sided += told and ratio < limit
+            self.two_sided += told and 1.0 / limit < ratio < limit
+
+
+@dataclass(slots=True)
+class Counts:
+    """All that is counted. `apart` are the windows that share no round, labels as recorded."""
+
+    suites: int
+    seed: int
+    ours: OurCounts = field(default_factory=OurCounts)
+    apart: OurCounts = field(default_factory=OurCounts)
+    improvements: Improvements = field(default_factory=Improvements)
+    rivals: list[tuple[RivalRule, RivalCounts]] = field(default_factory=list)
+
+
+def count_verdicts(
+    recording: Recording, suites: int, seed: int, rule: Rule, *, others: bool = True
+) -> Counts:
+    """Draw the suites and judge them. Without `others`, by the gate's rule alone."""
+    rng = random.Random(seed)
+    counts = Counts(suites, seed)
+    if others and recording.blocks:
+        variants = paired_rules(rule, len(recording.cells))
+        counts.rivals = [(one, RivalCounts()) for one in [*rival_rules(), *variants]]
+    impls = list(dict.fromkeys(map(impl_of, recording.steps)))
+    for _ in range(suites):
+        suite = Suite.draw(recording, rule.looks[-1], rng)
+        counts.ours.add_equal(judge_suite(suite, (), rule))
+        for impl in impls:
+            slower = [name for name in recording.steps if impl_of(name) == impl]
+            counts.ours.add_slowed(judge_suite(suite, slower, rule), slower)
+        counts.improvements.add(suite, rule)
+        for one, found in counts.rivals:
+            found.add(one, suite)
+    for first in range(0, recording.rounds - rule.looks[-1] + 1, rule.looks[-1]):
+        suite = Suite.as_recorded(recording, first, rule.looks[-1])
+        counts.apart.add_equal(judge_suite(suite, (), rule))
+        counts.apart.add_slowed(judge_suite(suite, recording.steps, rule), recording.steps)
+    return counts
