@@ -12,6 +12,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from pathlib import Path
     from threading import Event
 
 _COMMAND = [sys.executable, "-P", "-m", "blockmark.measure.worker"]
@@ -42,10 +43,12 @@ class Job:
         *,
         command: list[str] | None = None,
         environment: dict[str, str] | None = None,
+        cwd: Path | None = None,
     ) -> None:
         """Start it. `timeout` in seconds; `stop` ends it from another thread.
 
-        `command` and `environment` replace the worker's own, as where a tool starts it.
+        `command` and `environment` replace the worker's own, as where a tool starts it;
+        `cwd` is its folder, if not this process's. Raises OSError if it can't be started.
         """
         self.timeout = timeout
         self._stop = stop
@@ -60,6 +63,7 @@ class Job:
             text=True,
             env=worker_environment() if environment is None else environment,
             start_new_session=True,
+            cwd=cwd,
         )
 
     def result(self) -> dict[str, Any]:

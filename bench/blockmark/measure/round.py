@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from blockmark.workload.program import Program
 
+from .allocation_count import steady_allocations
 from .conditions import ConditionError, make_evictor, set_collector
 from .probes.histograms import new_histogram
 from .probes.memory import contiguity, peak_rss_bytes, structure_bytes
@@ -21,8 +22,8 @@ from .probes.timing import (
     measure_latency,
     warm_up,
 )
-from .replay import MissingOperationsError, PythonReplay, bind
-from .subject_setup import SubjectSetup, core_is_built, is_live
+from .replay import MissingOperationsError, bind
+from .subject_setup import SubjectSetup, is_live
 
 if TYPE_CHECKING:
     from blockmark_impls.contract import PoolConfig
@@ -156,20 +157,7 @@ class RoundOf(SubjectSetup):
         self._count(cursor, names, costs)
 
     def _count_allocations(self, cursor: Cursor) -> None:
-        name = "heap_allocations_per_step"
-        if not core_is_built():
-            self.unavailable([name], "counting needs the C++ core, which is not built")
-            return
-        from blockmark_impls import _native
-
-        if not isinstance(cursor.replay, PythonReplay) and not _native.allocation_counter_ok:
-            self.unavailable([name], "operator new of this process is not the core's own")
-            return
-        period = cursor.program.period
-        steps = period * max(1, 64 // period)
-        counted, _ = cursor.replay.allocations(cursor.advance(steps), steps)
-        # Steps off the clock are no steps of the load.
-        self._put(name, counted / (cursor.program.units[1] * steps / period))
+        self._put_or_say("heap_allocations_per_step", steady_allocations(cursor))
 
     def _keep(self, costs: dict[int, Cost], names: dict[int, str]) -> None:
         for phase, name in names.items():

@@ -84,7 +84,7 @@ def _carry_out(
 ) -> Outcome:
     runner = Runner(plan, prepared, writer, progress)
     interrupted = False
-    with _termination_as_interrupt():
+    with termination_as_interrupt():
         try:
             runner.run()
         except KeyboardInterrupt:
@@ -104,7 +104,7 @@ def _carry_out(
 
 
 @contextmanager
-def _termination_as_interrupt() -> Iterator[None]:
+def termination_as_interrupt() -> Iterator[None]:
     """A polite kill is treated like Ctrl-C: what is finished is published."""
 
     def interrupt(*_: Any) -> None:

@@ -79,7 +79,10 @@ def main() -> None:
 
 
 def simulate_cell(impl: Implementation, job: dict[str, Any]) -> dict[str, Any]:
-    """`passes`: what was dumped, for each phase; `unavailable`: cost -> why it was not."""
+    """`passes`: what was dumped, for each phase; `unavailable`: cost -> why it was not.
+
+    With `net` false in the job, the empty loop is not counted.
+    """
     gc.enable()
     gc.unfreeze()
     cell = _Cell(impl, PoolConfig(**job["config"]), job)
@@ -103,7 +106,7 @@ class _Cell(SubjectSetup):
         self.passes: list[dict[str, Any]] = []
         self.unavailable: dict[str, str] = {}
         self.empty: SubjectSetup | None = None
-        if impl.kind != "control":
+        if impl.kind != "control" and job.get("net", True):
             # Of the same side of the border: a call into the core is no empty loop in Python.
             name = "null/cpp" if impl.tier == "cpp" else "null/py"
             # It has nothing that could meet the holes, and the subject's heap ages once.
@@ -164,7 +167,7 @@ class _Cell(SubjectSetup):
         replay.setup()
         cursor = Cursor(replay, program)
         if self.effort.prelude:
-            cursor.run(_steps_of(program, self.effort.prelude))
+            cursor.run(steps_of(program, self.effort.prelude))
         return cursor
 
     def _count(
@@ -182,7 +185,7 @@ class _Cell(SubjectSetup):
         region = _native.CallgrindRegion()
         _native.callgrind_start_instrumentation()
         try:
-            steps = _steps_of(program, self.effort.warm_up)
+            steps = steps_of(program, self.effort.warm_up)
             _warm_up(cursor, steps)
             for phase in names:
                 if phase in program.units:
@@ -236,7 +239,7 @@ def operations_in(program: Program, steps: int) -> int:
     return max(1, done)
 
 
-def _steps_of(program: Program, operations: int) -> int:
+def steps_of(program: Program, operations: int) -> int:
     """Steps of about so many operations: whole periods, and a turn of the body at most."""
     periods = max(1, operations // operations_in(program, program.period))
     return min(program.body_steps, periods * program.period)

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 from blockmark.runs.metrics.counters import operation_of
 
 from .jobs import why_ended
-from .probes.callgrind import callgrind_command, callgrind_environment
+from .probes.callgrind import callgrind_command, callgrind_environment, of_fixed_size
 from .probes.callgrind_dumps import DumpError, counter_metrics, events_of, parse_dump
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from .plan import Pair
     from .probes.callgrind import Geometry, Valgrind
     from .programs import Prepared
+    from .sides import Side
 
 _MODULE = "blockmark.measure.simulated"
 _PATIENCE_S = 0.5
@@ -66,12 +67,22 @@ def simulation_requests(
 
 
 class Simulator:
-    """Starts the processes. `timeout_s`: at most so long without a finished cell."""
+    """Starts the processes. `timeout_s`: at most so long without a finished cell.
 
-    def __init__(self, valgrind: Valgrind, geometry: Geometry, timeout_s: float) -> None:
+    Without a `side` they measure what this interpreter has installed.
+    """
+
+    def __init__(
+        self,
+        valgrind: Valgrind,
+        geometry: Geometry,
+        timeout_s: float,
+        side: Side | None = None,
+    ) -> None:
         self._valgrind = valgrind
         self._geometry = geometry
         self._timeout_s = timeout_s
+        self._side = side
 
     def simulate(
         self, requests: Sequence[dict[str, Any]], processes: int
@@ -79,8 +90,9 @@ class Simulator:
         """(name, cell, answer) of every cell of every request, as they are finished.
 
         A request has the `name` and the target `impl` of an implementation, and its
-        `cells`: jobs as `simulated.py` reads them. An answer has a `status`; `metrics` if it
-        is ok, else a `reason`. Processes are ended when the caller stops asking.
+        `cells`: jobs as `simulated.py` reads them. An answer has a `status`; if it is ok
+        `metrics`, or for a job with `net` false `totals`, else a `reason`. Processes are ended
+        when the caller stops asking.
         """
         finished: queue.SimpleQueue[tuple[str, str, Answer] | None] = queue.SimpleQueue()
         stop = threading.Event()
@@ -117,7 +129,9 @@ class Simulator:
                 # Names have the same length each time: it decides where a stack begins.
                 with (
                     tempfile.TemporaryDirectory(prefix="blockmark-") as folder,
-                    _Process(self._valgrind, self._geometry, wanted, Path(folder)) as process,
+                    _Process(
+                        self._valgrind, self._geometry, wanted, Path(folder), self._side
+                    ) as process,
                 ):
                     for cell, answer in process.answers(self._timeout_s, stop):
                         todo.remove(cell)
@@ -139,21 +153,30 @@ class _Process:
     """One process under valgrind, with a folder of its own, and its whole group with it."""
 
     def __init__(
-        self, valgrind: Valgrind, geometry: Geometry, request: dict[str, Any], folder: Path
+        self,
+        valgrind: Valgrind,
+        geometry: Geometry,
+        request: dict[str, Any],
+        folder: Path,
+        side: Side | None,
     ) -> None:
+        self._gross = {job["cell"] for job in request["cells"] if not job.get("net", True)}
         self._out = folder / "out"
         self._errors = folder / "errors"
         (folder / "request").write_text(json.dumps(request))
         self._dumps: dict[str, dict[str, int]] = {}
         self._read: set[str] = set()
         self._timed_out = 0.0
+        start = side.command(_MODULE) if side else None
+        command = callgrind_command(valgrind, geometry, self._out, _MODULE, start=start)
         with (folder / "request").open() as stdin, self._errors.open("w") as stderr:
             self._process = subprocess.Popen(
-                callgrind_command(valgrind, geometry, self._out, _MODULE),
+                command,
                 stdin=stdin,
                 stdout=subprocess.PIPE,
                 stderr=stderr,
-                env=callgrind_environment(),
+                env=of_fixed_size(callgrind_environment(), command),
+                cwd=side.cwd if side else None,
                 start_new_session=True,
             )
 
@@ -193,7 +216,9 @@ class _Process:
                 return
             if line.endswith(b"\n"):
                 answer = json.loads(line)
-                yield answer.pop("cell"), self._with_counts(answer)
+                cell = answer.pop("cell")
+                counted = self._with_totals if cell in self._gross else self._with_metrics
+                yield cell, self._with_counts(answer, counted)
                 deadline = time.monotonic() + timeout_s
 
     def broken(self) -> Answer:
@@ -216,11 +241,17 @@ class _Process:
             )
         return why_ended(code, text)
 
-    def _with_counts(self, answer: Answer) -> Answer:
-        """The answer with metrics instead of the labels of dumps."""
+    def _with_counts(self, answer: Answer, counted: Callable[[Answer], Answer]) -> Answer:
+        """The answer with counts instead of the labels of dumps."""
         if answer["status"] != "ok":
             return answer
         self._read_dumps()  # all of this cell's: it asked for them before it answered
+        try:
+            return {"status": "ok", **counted(answer)}
+        except DumpError as error:
+            return {"status": "failed", "reason": str(error)}
+
+    def _with_metrics(self, answer: Answer) -> Answer:
         metrics: dict[str, dict[str, Any]] = {
             f"{operation_of(cost)}_l1d_misses_per_op": {
                 "unavailable": reason,
@@ -228,18 +259,22 @@ class _Process:
             }
             for cost, reason in answer["unavailable"].items()
         }
-        try:
-            for one in answer["passes"]:
-                metrics |= counter_metrics(
-                    one["cost"],
-                    one["units"],
-                    self._events(one["label"]),
-                    baseline=self._events(one["baseline"]) if one["baseline"] else None,
-                    warm=one["warm"],
-                )
-        except DumpError as error:
-            return {"status": "failed", "reason": str(error)}
-        return {"status": "ok", "metrics": metrics}
+        for one in answer["passes"]:
+            metrics |= counter_metrics(
+                one["cost"],
+                one["units"],
+                self._events(one["label"]),
+                baseline=self._events(one["baseline"]) if one["baseline"] else None,
+                warm=one["warm"],
+            )
+        return {"metrics": metrics}
+
+    def _with_totals(self, answer: Answer) -> Answer:
+        """Cost -> the reason why there is nothing, or its units and what was counted."""
+        totals: dict[str, Any] = dict(answer["unavailable"])
+        for one in answer["passes"]:
+            totals[one["cost"]] = {"units": one["units"], **self._events(one["label"])}
+        return {"totals": totals}
 
     def _events(self, label: str) -> dict[str, int]:
         if label not in self._dumps:

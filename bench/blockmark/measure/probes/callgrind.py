@@ -206,11 +206,13 @@ def callgrind_command(
     out: Path,
     module: str,
     options: Sequence[str] = (),
+    start: Sequence[str] | None = None,
 ) -> list[str]:
     """The command that runs a module of this interpreter under callgrind.
 
     Nothing is collected until the module's own requests. Every dump goes to `out` with a
-    number after it. `options` are further options of callgrind.
+    number after it. `options` are further options of callgrind; `start` replaces how the
+    module is started.
     """
     return [
         valgrind.path,
@@ -231,10 +233,7 @@ def callgrind_command(
         "--combine-dumps=no",
         f"--callgrind-out-file={out}",
         *options,
-        sys.executable,
-        "-P",
-        "-m",
-        module,
+        *(start or (sys.executable, "-P", "-m", module)),
     ]
 
 
@@ -254,3 +253,21 @@ def callgrind_environment(environment: Mapping[str, str] = os.environ) -> dict[s
         "OMP_NUM_THREADS": "1",
         "OPENBLAS_NUM_THREADS": "1",
     }
+
+
+# More than what is kept of any environment with sense; the rest is filled up.
+_STACK_TOP = 32_768
+
+
+def of_fixed_size(environment: Mapping[str, str], command: Sequence[str]) -> dict[str, str]:
+    """The environment with a last variable that makes it and the command of one size.
+
+    Both lie at the top of the stack, with a pointer to each of their texts. So a folder with
+    a longer name does not move the stack of what is counted.
+    """
+    filled = {**environment, "BLOCKMARK_FILL": ""}
+    texts = [*command, *(f"{name}={value}" for name, value in filled.items())]
+    size = sum(len(os.fsencode(text)) + 1 + 8 for text in texts)
+    # The kernel keeps the program's path once more, above all of these.
+    size += len(os.fsencode(command[0])) + 1
+    return {**filled, "BLOCKMARK_FILL": "x" * max(0, _STACK_TOP - size)}

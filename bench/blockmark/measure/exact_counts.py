@@ -1,0 +1,283 @@
+"""Exact counts of one side: proved first, then simulated, its allocations counted beside.
+
+Every cell is counted once, since a second time would say the same.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+import threading
+from collections.abc import Callable, Collection, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from blockmark.runs.counts import CellCounts, CostCounts, CountKey, SideCounts
+from blockmark.workload.program import Program
+
+from .machine import memory_limit, usable_cores
+from .probes.callgrind import Geometry, Valgrind, find_valgrind
+from .simulation import LEAST_TIMEOUT_S, Simulator, simulation_requests
+from .verification import verify_job
+
+if TYPE_CHECKING:
+    from .plan import Pair
+    from .programs import Prepared
+    from .sides import Side
+
+    Advance = Callable[[str], None]
+
+_OPERATIONS, _RANDOM_PROGRAMS = 24_000, 20
+NATIVE_ALONE = "an interpreter's instructions are not the structure's: only allocations are counted"
+
+
+@dataclass(slots=True)
+class Counted:
+    """What came of a side. `wrong` and `failures` are lines that name the cell."""
+
+    counts: SideCounts
+    wrong: list[str] = field(default_factory=list)
+    failures: list[str] = field(default_factory=list)
+
+
+def count_key(package: dict[str, Any], valgrind: Valgrind | str) -> CountKey:
+    """What counts that are taken here depend on; `package` as a side describes itself."""
+    return CountKey(
+        architecture=platform.machine(),
+        compiler=str(package["core"].get("compiler", "")),
+        libc=" ".join(platform.libc_ver()).strip(),
+        python=f"python {package['python']}",
+        valgrind="" if isinstance(valgrind, str) else f"valgrind {valgrind.version}",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """A pair to be counted. `place` is scenario, setting and implementation, as reports call
+    them; of what is timed only the named `costs` are counted.
+    """
+
+    place: tuple[str, str, str]
+    pair: Pair
+    costs: frozenset[str]
+
+
+def count_side(
+    work: Sequence[Work],
+    prepared: Prepared,
+    *,
+    side: Side,
+    package: dict[str, Any],
+    seed: int,
+    timeout_s: float,
+    advance: Advance = lambda text: None,
+) -> Counted:
+    """Prove and count everything that the work names, in processes of the side.
+
+    `package` is what the side says of itself; `timeout_s` is of one process. Calls `advance`
+    up to twice a pair. A pair that is wrong or broken has reasons for counts.
+    """
+    return _Counting(work, prepared, side, package, seed, timeout_s, advance).count()
+
+
+class _Counting:
+    """One side's pairs on their way through proof, count of allocations and simulation."""
+
+    def __init__(
+        self,
+        work: Sequence[Work],
+        prepared: Prepared,
+        side: Side,
+        package: dict[str, Any],
+        seed: int,
+        timeout_s: float,
+        advance: Advance,
+    ) -> None:
+        self._work = work
+        self._prepared = prepared
+        self._side = side
+        self._package = package
+        self._seed = seed
+        self._timeout_s = timeout_s
+        self._advance = advance
+        self._valgrind = find_valgrind()
+        self._geometry = Geometry()
+        self._programs = {
+            each.pair.key: _only(prepared.jobs[each.pair.cell.key]["models"], each.costs)
+            for each in work
+        }
+        self._wrong: list[str] = []
+        self._failures: list[str] = []
+        # By pair: why it has no counts; what it has, by cost; its allocations.
+        self._out: dict[tuple[str, str], str] = {}
+        self._totals: dict[tuple[str, str], dict[str, CostCounts | str]] = {}
+        self._allocations: dict[tuple[str, str], float | str] = {}
+
+    def count(self) -> Counted:
+        """Everything, once."""
+        self._prove()
+        self._simulate([each for each in self._work if each.pair.key not in self._out])
+        core = self._package["core"]
+        return Counted(
+            SideCounts(
+                key=count_key(self._package, self._valgrind),
+                flags=str(core.get("flags", "")),
+                replay_version=int(core.get("replay_version", 0)),
+                contract_version=int(self._package["contract_version"]),
+                caches=", ".join(f"{k} {v}" for k, v in _shapes(self._geometry).items()),
+                cells=tuple(self._cell(each) for each in self._work),
+            ),
+            self._wrong,
+            self._failures,
+        )
+
+    def _prove(self) -> None:
+        """Prove each pair, and count its allocations if it is right."""
+        with _processes() as (pool, stop):
+            answers = [pool.submit(self._one, each.pair, stop) for each in self._work]
+            for each, answer in zip(self._work, answers, strict=True):
+                found = answer.result()
+                if found["status"] == "ok":
+                    self._allocations[each.pair.key] = found["allocations"]
+                else:
+                    self._give_up(each, found["status"], found["reason"])
+                self._advance(f"checked {each.pair.subject.name}")
+
+    def _one(self, pair: Pair, stop: threading.Event) -> dict[str, Any]:
+        proof = verify_job(
+            pair,
+            self._prepared,
+            # Random programs say the same in every cell but for the width of an id.
+            random_programs=_RANDOM_PROGRAMS * (pair.cell == self._work[0].pair.cell),
+            operations=_OPERATIONS,
+            seed=self._seed,
+        )
+        found = self._side.job(proof, self._timeout_s, stop).result()
+        if found["status"] != "ok":
+            return found
+        job = {
+            "kind": "allocations",
+            "impl": pair.subject.target,
+            "call_style": pair.call_style,
+            "params": pair.cell.values,
+            "config": asdict(pair.cell.pool_config),
+            "programs": self._prepared.jobs[pair.cell.key]["models"],
+            "condition": self._prepared.jobs[pair.cell.key]["condition"],
+            "seed": self._seed * 1000,
+            "memory_limit": memory_limit(),
+        }
+        return self._side.job(job, self._timeout_s, stop).result()
+
+    def _simulate(self, work: list[Work]) -> None:
+        todo = []
+        for each in work:
+            if reason := self._not_simulated(each.pair):
+                costs = _costs_of(self._programs[each.pair.key])
+                self._totals[each.pair.key] = dict.fromkeys(costs, reason)
+                self._advance("")
+            else:
+                todo.append(each)
+        if isinstance(self._valgrind, str):
+            return
+        timeout = max(LEAST_TIMEOUT_S, self._timeout_s)
+        simulator = Simulator(self._valgrind, self._geometry, timeout, self._side)
+        pairs = [each.pair for each in todo]
+        requests = simulation_requests(pairs, self._prepared, self._seed * 1000)
+        for request in requests:
+            for job in request["cells"]:
+                programs = self._programs[job["cell"], request["name"]]
+                job |= {"programs": programs, "net": False}
+        by_key = {each.pair.key: each for each in todo}
+        for name, cell, answer in simulator.simulate(requests, usable_cores()):
+            if answer["status"] == "ok":
+                self._totals[cell, name] = {
+                    cost: found if isinstance(found, str) else _counts(found)
+                    for cost, found in answer["totals"].items()
+                }
+            else:
+                self._give_up(by_key[cell, name], answer["status"], answer["reason"])
+            self._advance(f"simulated {name}")
+
+    def _not_simulated(self, pair: Pair) -> str:
+        if isinstance(self._valgrind, str):
+            return self._valgrind
+        if pair.call_style != "native":
+            return NATIVE_ALONE
+        if pair.cell["cache"] != "hot":
+            return "caches are simulated for cache = hot alone"
+        return ""
+
+    def _give_up(self, each: Work, status: str, reason: str) -> None:
+        self._out[each.pair.key] = reason
+        scenario, setting, impl = each.place
+        line = f"{scenario}{f' ({setting})' if setting else ''} {impl}: {reason}"
+        if status == "wrong":
+            self._wrong.append(line)
+        elif status != "unavailable":
+            self._failures.append(line)
+
+    def _cell(self, each: Work) -> CellCounts:
+        key = each.pair.key
+        programs = self._programs[key]
+        if (out := self._out.get(key)) is not None:
+            costs: dict[str, CostCounts | str] = dict.fromkeys(_costs_of(programs), out)
+            allocations: float | str = out
+        else:
+            costs, allocations = self._totals[key], self._allocations[key]
+        loads = _loads(each.pair.cell.key, programs)
+        return CellCounts(*each.place, loads, costs, allocations)
+
+
+@contextmanager
+def _processes() -> Iterator[tuple[ThreadPoolExecutor, threading.Event]]:
+    """As many jobs at once as there are processors; all end where the caller does."""
+    stop = threading.Event()
+    pool = ThreadPoolExecutor(usable_cores())
+    try:
+        yield pool, stop
+    finally:
+        stop.set()
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _only(models: dict[str, list[dict[str, Any]]], costs: Collection[str]) -> dict[str, Any]:
+    """The programs that have one of the costs, with these alone."""
+    kept: dict[str, Any] = {}
+    for model, entries in models.items():
+        for entry in entries:
+            metrics = {phase: name for phase, name in entry["metrics"].items() if name in costs}
+            if metrics and model != "rate":
+                kept.setdefault(model, []).append({**entry, "metrics": metrics})
+    return kept
+
+
+def _costs_of(programs: dict[str, Any]) -> list[str]:
+    return [
+        name for entries in programs.values() for one in entries for name in one["metrics"].values()
+    ]
+
+
+def _loads(cell: str, programs: dict[str, Any]) -> dict[str, str]:
+    """Cost -> a digest of its operations and of the cell, which has the conditions."""
+    found = {}
+    for entries in programs.values():
+        for entry in entries:
+            digest = Program.load(Path(entry["path"])).digest()
+            for name in entry["metrics"].values():
+                found[name] = hashlib.sha256(f"{cell} {digest}".encode()).hexdigest()[:16]
+    return found
+
+
+def _counts(found: dict[str, float]) -> CostCounts:
+    return CostCounts(
+        units=found["units"],
+        instructions=int(found["instructions"]),
+        l1d_misses=int(found["l1d_misses"] + found["l1d_store_misses"]),
+    )
+
+
+def _shapes(geometry: Geometry) -> dict[str, str]:
+    return {name: str(getattr(geometry, name)) for name in ("i1", "d1", "ll")}

@@ -1,0 +1,120 @@
+"""The two sides of a check: whose package, which interpreter, in which folder.
+
+This harness drives both. Only `blockmark_impls`, and what a user's target names, comes
+from the side.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Event
+from typing import TYPE_CHECKING, Any
+
+import blockmark
+
+from .jobs import Job
+from .side_start import AS_INSTALLED
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from blockmark.workload.scenario import Cell
+
+HARNESS = Path(blockmark.__file__).resolve().parents[1]
+WORKER = "blockmark.measure.worker"
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One side. `name` is what reports call it.
+
+    `implementations` is the folder that holds `blockmark_impls`, None for the one that
+    `python` has installed; `cwd` the folder that a user's targets are relative to, None
+    for the working directory. `origin` says in words where the side comes from.
+    """
+
+    name: str
+    implementations: Path | None = None
+    python: str = sys.executable
+    cwd: Path | None = None
+    origin: str = ""
+
+    def command(self, module: str = WORKER) -> list[str]:
+        """How a module of this harness is started for this side: the same for every side."""
+        package = AS_INSTALLED if self.implementations is None else str(self.implementations)
+        start = Path(__file__).with_name("side_start.py")
+        return [self.python, "-P", str(start), str(HARNESS), package, module]
+
+    def job(self, request: dict[str, Any], timeout_s: float, stop: Event | None = None) -> Job:
+        """A process of this side, started with a request as `worker.py` reads it."""
+        return Job(request, timeout_s, stop or Event(), command=self.command(), cwd=self.cwd)
+
+
+@dataclass(frozen=True, slots=True)
+class Described:
+    """What a side says of itself; `broken` is why it says nothing.
+
+    `package` are plain facts: versions, interpreter, how the core was built. `found` has
+    for each target the implementations that it names (as `describe.py` gives them), and
+    `unknown` for each other target the reason why it names none.
+    """
+
+    package: dict[str, Any] = field(default_factory=dict)
+    found: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    unknown: dict[str, str] = field(default_factory=dict)
+    broken: str = ""
+
+
+def describe_side(
+    side: Side, targets: Sequence[str], cell: Cell, timeout_s: float = 60.0
+) -> Described:
+    """Ask a side, in a process of its own, what it is and what `targets` name there."""
+    request = {
+        "kind": "describe",
+        "targets": list(dict.fromkeys(targets)),
+        "scenario": cell.scenario,
+        "params": cell.values,
+    }
+    try:
+        answer = side.job(request, timeout_s).result()
+    except OSError as error:
+        return Described(broken=f"{side.python} can't be started: {error.strerror}")
+    if answer["status"] != "ok":
+        return Described(broken=answer["reason"])
+    return Described(answer["package"], answer["found"], answer["unknown"])
+
+
+def unlike(before: Described, after: Described) -> str:
+    """Why nothing of two sides can be compared; empty where it can.
+
+    What a replay does and what the contract asks for must be the same work on both; and
+    an interpreter's own speed is no change of the code.
+    """
+    if before.broken:
+        return f"the baseline can't be driven by this blockmark: {before.broken}"
+    facts = (("contract_version", "contract"), ("replay_version", "replay"))
+    for fact, what in (*facts, ("python", "interpreter")):
+        old, new = before.package.get(fact), after.package.get(fact)
+        if None not in (old, new) and old != new:
+            word = "version " if fact.endswith("_version") else ""
+            return f"other {what}: {word}{old} before, {word}{new} now"
+    return ""
+
+
+def unlike_in(tier: str, before: Described, after: Described) -> str:
+    """Why two sides' implementations of one tier can't be compared; empty where they can.
+
+    The core's build is that of `cpp` alone; numpy may serve all but `cpp` and `py`.
+    """
+    sides = [before.package, after.package]
+    facts = [] if tier == "py" else ["numpy"]
+    if tier == "cpp":
+        sides = [side.get("core", {}) for side in sides]
+        facts = ["compiler", "flags", "build_type"]
+    for fact in facts:
+        old, new = (side.get(fact) for side in sides)
+        if None not in (old, new) and old != new:
+            return f"other {'build' if tier == 'cpp' else 'packages'}: {fact} was {old}, is {new}"
+    return ""

@@ -1,0 +1,458 @@
+"""The loop of `blockmark check`: both sides measured now, in turn, until the rule has decided.
+
+A round of a pair is two fresh processes back to back, one a side, in an order that is drawn
+for every round. After each planned look the rule judges, and pairs whose cells are all
+decided are not run again.
+"""
+
+from __future__ import annotations
+
+import random
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from blockmark.measure.machine import cache_sizes, load_average, memory_limit, usable_cores
+from blockmark.measure.probes.timing import Budget
+from blockmark.measure.programs import prepare
+from blockmark.measure.session import termination_as_interrupt
+from blockmark.measure.sides import Described, Side, describe_side
+from blockmark.measure.verification import verify_job
+from blockmark.runs.estimate import Resampler, lower_quartile
+from blockmark.verdict.check import MOST_DROPPED, CellVerdict, CheckResult
+from blockmark.verdict.gate import Rule, judge
+from blockmark.verdict.judged import cell_verdict
+from blockmark.workload.errors import ConfigError
+
+from .check_plan import Asked, Card, Contest, make_card, margin_of
+
+if TYPE_CHECKING:
+    from blockmark.measure.programs import Prepared
+
+Progress = Callable[[int, int, str], None]
+
+# About 50 blocks a metric: with 20 the same rule finds a slowdown of 5 % in 97 % of the
+# cases, with 10 in 80 %. Single steps are not gated, so only as few as there must be.
+CHECK_BUDGET = Budget(
+    blocks=50,
+    block_ns=500_000,
+    step_blocks=50,
+    step_block_ns=1_000_000,
+    latency_ns=0,
+    least_steps=0,
+)
+_OPERATIONS, _RANDOM_PROGRAMS = 24_000, 20
+# The least load of a first-level cache was within this in 95 % of 4,440 processes.
+_MOST_CONTROL = 0.02
+_SIDES = ("before", "after")
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """How long a check may go on.
+
+    `rounds` replaces the rule's last look; `budget_s` is measuring time in seconds, and
+    `timeout_s` that of one process. With `to_the_end` decided pairs go on being measured,
+    so that all rounds tell what could be seen.
+    """
+
+    rule: Rule = field(default_factory=Rule)
+    rounds: int | None = None
+    budget_s: float = 110.0
+    timeout_s: float = 60.0
+    budget: Budget = CHECK_BUDGET
+    to_the_end: bool = False
+    allow_missing: bool = False
+
+    def rule_for(self, cells: int) -> Rule:
+        """The rule with its last look. Raises ConfigError if that can't decide a cell."""
+        if self.rounds is None:
+            return self.rule
+        rule, cells = self.rule.until(self.rounds), max(1, cells)
+        if rule.least_rounds(cells) > self.rounds:
+            least = self.rounds
+            while self.rule.until(least).least_rounds(cells) > least:
+                least += 1
+            raise ConfigError(
+                f"--rounds {self.rounds} cannot decide: one of {cells} cells takes at least "
+                f"{least} rounds a side at alpha = {rule.alpha:g}"
+            )
+        return rule
+
+
+def check_sides(
+    asked: Asked,
+    baseline: Side,
+    candidate: Side,
+    effort: Effort,
+    *,
+    self_test: bool = False,
+    progress: Progress = lambda done, total, text: None,
+) -> CheckResult:
+    """Measure both sides and judge. An interrupt gives a result of what there is.
+
+    Raises ConfigError for what can't be asked of the candidate, and for `rounds` that
+    can't decide.
+    """
+    started = time.monotonic()
+    with (
+        tempfile.TemporaryDirectory(prefix="blockmark-") as folder,
+        termination_as_interrupt(),
+    ):
+        prepared = prepare(asked.every_cell, Path(folder))
+        first = asked.every_cell[0]
+        told = [
+            describe_side(side, asked.every_target, first, effort.timeout_s)
+            for side in (baseline, candidate)
+        ]
+        if told[1].broken:
+            raise ConfigError(f"the candidate can't be measured: {told[1].broken}")
+        card = make_card(asked, prepared, told[0], told[1], same=self_test)
+        match = _Match(asked, card, prepared, (baseline, candidate), effort, progress, started)
+        interrupted = False
+        try:
+            match.run()
+        except KeyboardInterrupt:
+            interrupted = True
+            match.stopped = "interrupted"
+        return match.result(told, interrupted=interrupted, self_test=self_test)
+
+
+class _Match:
+    """A check on its way: what was measured, dropped and found so far."""
+
+    def __init__(
+        self,
+        asked: Asked,
+        card: Card,
+        prepared: Prepared,
+        sides: tuple[Side, Side],
+        effort: Effort,
+        progress: Progress,
+        started: float,
+    ) -> None:
+        self._asked = asked
+        self._card = card
+        self._prepared = prepared
+        self._sides = sides
+        self._effort = effort
+        self._progress = progress
+        self._started = started
+        self._stop = threading.Event()
+        self._load_before = load_average()
+        self._control: tuple[list[float], list[float]] = ([], [])
+        self._order: list[list[str]] = []
+        self._pair_s: list[float] = []
+        self._done = 0
+        self._steps = 0
+        self._looked = False
+        for contest in card.contests:
+            for gate in contest.gates.values():
+                if contest.incomparable:
+                    gate.verdict, gate.reason = "incomparable", contest.incomparable
+        self.rule = effort.rule_for(len(card.gates))
+        self.wrong: list[str] = []
+        self.failures: list[str] = []
+        self.stopped = "nothing to measure"
+
+    def run(self) -> None:
+        """Prove, then measure round by round and look."""
+        contests = [contest for contest in self._card.contests if contest.is_open]
+        proofs = len(contests) * (1 if self._same_sides() else 2)
+        self._steps = proofs + len(contests) * self.rule.looks[-1]
+        self._verify(contests)
+        for number in range(self.rule.looks[-1]):
+            playing = [contest for contest in self._card.contests if self._plays(contest)]
+            if not playing:
+                self.stopped = "every cell is decided" if number else self.stopped
+                return
+            self._skip_to(proofs + number * len(contests))
+            if not self._round(number, playing):
+                self.stopped = f"the budget of {self._effort.budget_s:g} s was used up"
+                return
+            if number + 1 in self.rule.looks:
+                self._look(last=number + 1 == self.rule.looks[-1])
+        self.stopped = "the last look"
+
+    def _plays(self, contest: Contest) -> bool:
+        if not contest.gates or contest.incomparable or self._given_up(contest):
+            return False
+        return contest.is_open or (self._effort.to_the_end and contest.rounds > 0)
+
+    def _given_up(self, contest: Contest) -> bool:
+        return len(contest.dropped) > MOST_DROPPED * self.rule.looks[-1]
+
+    def _same_sides(self) -> bool:
+        old, new = self._sides
+        return (old.implementations, old.python, old.cwd) == (
+            new.implementations,
+            new.python,
+            new.cwd,
+        )
+
+    def _verify(self, contests: list[Contest]) -> None:
+        """Prove both sides; a contest with a side that isn't right is not judged."""
+        same = self._same_sides()
+        with self._processes() as pool:
+            answers = [
+                [pool.submit(self._prove, contest, side) for side in ((1,) if same else (0, 1))]
+                for contest in contests
+            ]
+            for contest, futures in zip(contests, answers, strict=True):
+                found = [future.result() for future in futures]
+                self._proved(contest, found[0], found[-1])
+                for _ in found:
+                    self._advance(f"checked {contest.name}")
+
+    def _prove(self, contest: Contest, side: int) -> dict[str, Any]:
+        pair = (contest.before, contest.after)[side]
+        job = verify_job(
+            pair,
+            self._prepared,
+            # Random programs say the same in every cell but for the width of an id.
+            random_programs=_RANDOM_PROGRAMS * (pair.cell == self._asked.every_cell[0]),
+            operations=_OPERATIONS,
+            seed=self._asked.seed,
+        )
+        return self._sides[side].job(job, self._effort.timeout_s, self._stop).result()
+
+    def _proved(self, contest: Contest, old: dict[str, Any], new: dict[str, Any]) -> None:
+        """Take a contest out unless both sides gave the right answers."""
+        if new["status"] == "ok":
+            if old["status"] == "ok":
+                return
+            if old["status"] == "unavailable":
+                self._card.added.append(f"{contest.name}")
+                contest.gates.clear()
+                return
+            # What mends a wrong baseline has nothing to be judged against.
+            contest.incomparable = f"the baseline is {old['status']}: {old['reason']}"
+            for gate in contest.gates.values():
+                gate.verdict, gate.reason = "incomparable", contest.incomparable
+            return
+        contest.gates.clear()
+        line = f"{contest.name}: {new['reason']}"
+        if new["status"] == "wrong":
+            self.wrong.append(line)
+        elif new["status"] != "unavailable":
+            self.failures.append(line)
+        elif old["status"] == "unavailable":
+            self._card.notes.append(f"{contest.name}: unavailable on both sides: {new['reason']}")
+        else:
+            self._card.missing.append(line)
+
+    def _round(self, number: int, playing: list[Contest]) -> bool:
+        """One round of all that play; False if time ran out in it."""
+        draw = random.Random(f"{self._asked.seed}/{number}")
+        order = list(playing)
+        draw.shuffle(order)
+        drawn: list[str] = []
+        self._order.append(drawn)
+        for contest in order:
+            sides = [0, 1]
+            draw.shuffle(sides)
+            if self._time_left() < _mean(self._pair_s):
+                return False
+            began = time.monotonic()
+            answers = {side: self._measure(contest, side, number) for side in sides}
+            self._pair_s.append(time.monotonic() - began)
+            self._keep(contest, [answers[0], answers[1]])
+            drawn.append(f"{'AB' if sides[0] == 0 else 'BA'} {contest.name}")
+            self._advance(f"measured {contest.name}")
+        return True
+
+    def _measure(self, contest: Contest, side: int, number: int) -> dict[str, Any]:
+        pair = (contest.before, contest.after)[side]
+        programs = self._prepared.jobs[pair.cell.key]
+        job = {
+            "kind": "measure",
+            "impl": pair.subject.target,
+            "call_style": pair.call_style,
+            "params": pair.cell.values,
+            "config": asdict(pair.cell.pool_config),
+            "sequences": programs["sequences"],
+            "programs": contest.programs,
+            "condition": programs["condition"],
+            "budget": asdict(self._effort.budget),
+            "software_counters": False,
+            "pmu": {},
+            "caches": cache_sizes(),
+            "control": True,
+            "seed": self._asked.seed * 1000 + number,
+            "memory_limit": memory_limit(),
+        }
+        return self._sides[side].job(job, self._effort.timeout_s, self._stop).result()
+
+    def _keep(self, contest: Contest, answers: list[dict[str, Any]]) -> None:
+        """Take in a round of both sides, or drop it from both."""
+        contest.rounds += 1
+        broken = [
+            f"{name}: {answer['reason']}"
+            for name, answer in zip(_SIDES, answers, strict=True)
+            if answer["status"] != "ok"
+        ]
+        if broken:
+            contest.dropped.append("; ".join(broken))
+            return
+        for values, answer in zip(self._control, answers, strict=True):
+            if answer.get("control_ns"):
+                values.append(answer["control_ns"])
+        for metric, gate in list(contest.gates.items()):
+            old, new = (answer["metrics"].get(metric, {}) for answer in answers)
+            if "value" in old and "value" in new:
+                if gate.verdict is None or self._effort.to_the_end:
+                    gate.before.append(old["value"])
+                    gate.after.append(new["value"])
+            elif gate.verdict is None:
+                # A load or a condition that a side can't serve: known in the first round.
+                del contest.gates[metric]
+                reason = (new if "value" in old else old).get("unavailable", "not measured")
+                if "value" in old:
+                    self._card.missing.append(f"{gate.name}: {reason}")
+                elif "value" in new:
+                    self._card.added.append(gate.name)
+                else:
+                    self._card.notes.append(f"{gate.name}: unavailable on both sides: {reason}")
+
+    def _look(self, *, last: bool) -> None:
+        self._looked = last
+        judge(self._card.gates, self.rule, last=last)
+
+    def result(self, told: list[Described], *, interrupted: bool, self_test: bool) -> CheckResult:
+        """Judge what is still open, and tell all."""
+        for contest in self._card.contests:
+            for gate in contest.gates.values():
+                if gate.verdict is None and interrupted:
+                    gate.verdict, gate.reason = "inconclusive", self.stopped
+        if not self._looked:
+            # In place of the next planned look, whose share of the error is not spent.
+            self._look(last=True)
+        for contest in self._card.contests:
+            if len(contest.dropped) > MOST_DROPPED * max(1, contest.rounds):
+                self.failures.append(
+                    f"{contest.name}: {len(contest.dropped)} of {contest.rounds} rounds broke: "
+                    f"{contest.dropped[0]}"
+                )
+        old, new = self._sides
+        card, allowed = self._card, self._effort.allow_missing
+        cells = tuple(self._cells(always_visible=self_test))
+        return CheckResult(
+            kind="self-test" if self_test else "interleaved",
+            baseline=old.name,
+            candidate=new.name,
+            cells=cells,
+            missing=() if allowed else tuple(card.missing),
+            added=tuple(card.added),
+            wrong=tuple(self.wrong),
+            failures=tuple(self.failures),
+            notes=(*self._notes(allowed), *(_visible_words(cells) if self_test else ())),
+            interrupted=interrupted,
+            duration_s=time.monotonic() - self._started,
+            facts=self._facts(told),
+        )
+
+    def _cells(self, *, always_visible: bool) -> Iterator[CellVerdict]:
+        planned = max(1, len(self._card.gates))
+        resampler = Resampler(self._asked.seed)
+        for contest in self._card.contests:
+            for metric, gate in contest.gates.items():
+                yield cell_verdict(
+                    gate,
+                    contest.where,
+                    metric,
+                    margin_of(metric),
+                    rule=self.rule,
+                    planned=planned,
+                    resampler=resampler,
+                    always_visible=always_visible,
+                )
+
+    def _notes(self, allowed: bool) -> Iterator[str]:
+        yield from (side.origin for side in self._sides if side.origin)
+        if allowed:
+            yield from (f"missing in the candidate, as allowed: {m}" for m in self._card.missing)
+        yield from self._card.notes
+        yield f"measuring ended: {self.stopped}"
+        for contest in self._card.contests:
+            if 0 < len(contest.dropped) <= MOST_DROPPED * contest.rounds:
+                yield (
+                    f"{contest.name}: {len(contest.dropped)} of {contest.rounds} rounds were "
+                    f"dropped: {contest.dropped[0]}"
+                )
+        if all(self._control):
+            old, new = map(lower_quartile, self._control)
+            if abs(new / old - 1.0) > _MOST_CONTROL:
+                yield (
+                    f"the clock or the machine changed between the sides: a load from the "
+                    f"first-level cache took {old:.3f} ns before, {new:.3f} ns after"
+                )
+
+    def _facts(self, told: list[Described]) -> dict[str, Any]:
+        control = [lower_quartile(side) if side else None for side in self._control]
+        return {
+            "seed": self._asked.seed,
+            "alpha": self.rule.alpha,
+            "beta": self.rule.beta,
+            "looks": list(self.rule.looks),
+            "budget_s": self._effort.budget_s,
+            "stopped": self.stopped,
+            "load": load_average(),
+            "load_before": self._load_before,
+            "processes": 2 * len(self._pair_s),
+            "dropped": {c.name: len(c.dropped) for c in self._card.contests if c.dropped},
+            "control_ns": dict(zip(_SIDES, control, strict=True)),
+            "sides": {
+                name: {"name": side.name, "origin": side.origin, **one.package}
+                for name, side, one in zip(_SIDES, self._sides, told, strict=True)
+            },
+            "order": self._order,
+        }
+
+    def _time_left(self) -> float:
+        return self._started + self._effort.budget_s - time.monotonic()
+
+    def _advance(self, text: str) -> None:
+        self._done += 1
+        self._progress(self._done, self._steps, text)
+
+    def _skip_to(self, done: int) -> None:
+        self._done = max(self._done, done)
+
+    @contextmanager
+    def _processes(self) -> Iterator[ThreadPoolExecutor]:
+        """As many processes at once as there are processors: no clock runs."""
+        pool = ThreadPoolExecutor(usable_cores())
+        try:
+            yield pool
+        finally:
+            self._stop.set()
+            pool.shutdown(wait=True, cancel_futures=True)
+            self._stop.clear()
+
+
+def _visible_words(cells: tuple[CellVerdict, ...]) -> Iterator[str]:
+    """What this machine can show, metric by metric: the smallest slowdown of each cell."""
+    for metric in dict.fromkeys(cell.metric for cell in cells):
+        own = [cell for cell in cells if cell.metric == metric]
+        rounds = min(min(len(cell.before), len(cell.after)) for cell in own)
+        seen = sorted(cell.visible for cell in own if cell.visible is not None)
+        if not seen:
+            yield f"{metric}: {rounds} rounds could not have shown any slowdown"
+            continue
+        least, most = (f"{share * 100:.2g} %" for share in (seen[0], seen[-1]))
+        words = f"from {least} (best cell) to {most} (worst)" if least != most else f"of {least}"
+        blind = len(own) - len(seen)
+        yield (
+            f"{metric}: {rounds} rounds show a slowdown {words}"
+            + (f"; in {blind} of {len(own)} cells none" if blind else "")
+        )
+
+
+def _mean(values: list[float]) -> float:
+    return sum(values) / len(values) if values else 0.0

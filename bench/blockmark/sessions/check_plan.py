@@ -1,0 +1,306 @@
+"""What a check is going to judge: the cells that both sides have, and those that one lacks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from blockmark.measure.machine import build_facts, machine_facts
+from blockmark.measure.plan import Pair, Plan, Subject
+from blockmark.measure.probes.timing import Budget
+from blockmark.measure.programs import Prepared
+from blockmark.measure.sides import Described, unlike, unlike_in
+from blockmark.verdict.gate import GateCell
+from blockmark.verdict.judged import tell_apart
+from blockmark.verdict.margins import Margin, margin_for
+from blockmark.workload.errors import ConfigError
+from blockmark.workload.scenario import Cell, Scenario
+
+# The three schemes of the comparison that this project began with.
+DEFAULT_TARGETS = ("hash-map/cpp", "vector/cpp", "flat-stack/cpp")
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a user wants checked: each scenario's cells and targets, and the metrics."""
+
+    scenarios: tuple[Scenario, ...]
+    cells: Mapping[str, list[Cell]]
+    targets: Mapping[str, tuple[str, ...]]
+    metrics: tuple[str, ...]
+    seed: int
+
+    @classmethod
+    def of(
+        cls,
+        scenarios: Sequence[Scenario],
+        targets: Sequence[str],
+        metrics: Sequence[str],
+        seed: int | None,
+    ) -> Asked:
+        """`targets` replace what a scenario's own file names, and the three default ones.
+
+        Raises ConfigError for a scenario that can't be made or is named twice.
+        """
+        cells: dict[str, list[Cell]] = {}
+        wanted: dict[str, tuple[str, ...]] = {}
+        for scenario in scenarios:
+            if scenario.name in cells:
+                raise ConfigError(
+                    f'scenario "{scenario.name}" is named twice; rename one of the files'
+                )
+            own = scenario if seed is None else scenario.override({"seed": [seed]})
+            cells[scenario.name] = own.cells()
+            # A built-in scenario compares many tiers; a check of them all takes too long.
+            named = () if scenario.where.startswith("scenarios/") else scenario.implementations
+            wanted[scenario.name] = tuple(targets or named or DEFAULT_TARGETS)
+        first = next(iter(cells.values()))[0]
+        chosen = seed if seed is not None else int(first["seed"])
+        return cls(tuple(scenarios), cells, wanted, tuple(metrics), chosen)
+
+    @property
+    def every_cell(self) -> list[Cell]:
+        """The cells of all scenarios."""
+        return [cell for group in self.cells.values() for cell in group]
+
+    @property
+    def every_target(self) -> list[str]:
+        """The targets of all scenarios, each once."""
+        return list(dict.fromkeys(target for group in self.targets.values() for target in group))
+
+
+@dataclass(slots=True)
+class Contest:
+    """One implementation in one cell, on both sides: what is measured back to back.
+
+    `programs` are those that the gated metrics need, as a job names them. `gates` has a
+    cell of the rule for each metric. `dropped` are the reasons of rounds that broke.
+    """
+
+    before: Pair
+    after: Pair
+    where: tuple[str, str, str]
+    programs: dict[str, list[dict[str, Any]]]
+    gates: dict[str, GateCell]
+    incomparable: str = ""
+    rounds: int = 0
+    dropped: list[str] = field(default_factory=list)
+
+    @property
+    def name(self) -> str:
+        """`decode (block_size 16) flat-stack/cpp`."""
+        return place_name(self.where)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a metric has no verdict yet."""
+        return any(cell.verdict is None for cell in self.gates.values())
+
+
+@dataclass(slots=True)
+class Card:
+    """All contests of a check, and what stands beside them."""
+
+    contests: list[Contest] = field(default_factory=list)
+    missing: list[str] = field(default_factory=list)
+    added: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def gates(self) -> list[GateCell]:
+        """The planned cells of the rule."""
+        return [cell for contest in self.contests for cell in contest.gates.values()]
+
+
+def place_name(where: tuple[str, str, str]) -> str:
+    """(scenario, setting, implementation) as `CellVerdict.name` writes them."""
+    scenario, setting, impl = where
+    return f"{scenario} ({setting}) {impl}" if setting else f"{scenario} {impl}"
+
+
+def margin_of(metric: str) -> Margin:
+    """The margin of a gated metric."""
+    margin = margin_for(metric)
+    assert margin is not None, f"{metric} is not gated"
+    return margin
+
+
+def make_card(
+    asked: Asked, prepared: Prepared, before: Described, after: Described, *, same: bool = False
+) -> Card:
+    """Match what both sides have.
+
+    Raises ConfigError for a target that neither side knows, and unless the sides are to be
+    the `same` for one that names the same file on both.
+    """
+    for target in asked.every_target:
+        if target in after.unknown and (before.broken or target in before.unknown):
+            raise ConfigError(after.unknown[target])
+        if not same:
+            _refuse_one_file(target, before, after)
+    # Of a baseline that can't be asked the candidate's implementations are expected.
+    card, old_side = Card(), after if before.broken else before
+    apart = unlike(before, after)
+    for scenario, cells in asked.cells.items():
+        labels = tell_apart([cell.values for cell in cells])
+        old, new = (_subjects(side, asked.targets[scenario]) for side in (old_side, after))
+        for cell, label in zip(cells, labels, strict=True):
+            for name in dict.fromkeys((*old, *new)):
+                where = (scenario, label, name)
+                if reason := prepared.refused.get(cell.key):
+                    card.notes.append(f"{place_name(where)}: not tried: {reason}")
+                elif _on_both(card, where, cell, old.get(name), new.get(name), after):
+                    contest = _contest(card, where, cell, old[name], new[name], asked, prepared)
+                    contest.incomparable = apart or unlike_in(new[name][0].tier, before, after)
+                    if contest.before.call_style != contest.after.call_style:
+                        contest.incomparable = contest.incomparable or (
+                            f"called {contest.before.call_style} before, "
+                            f"{contest.after.call_style} now"
+                        )
+    return card
+
+
+def _refuse_one_file(target: str, before: Described, after: Described) -> None:
+    """A class that is installed is found where it is installed, whatever the revision."""
+    old, new = (
+        {one["file"] for one in side.found.get(target, ()) if one["file"]}
+        for side in (before, after)
+    )
+    for file in sorted(old & new):
+        raise ConfigError(
+            f"{target} is {file} on both sides, so nothing would be compared; name it as "
+            "path/to/file.py:Class, relative to the repository"
+        )
+
+
+_Found = tuple[Subject, frozenset[str]]
+
+
+def _subjects(side: Described, targets: Sequence[str]) -> dict[str, _Found]:
+    """Name -> implementation and the models it serves; controls are never judged."""
+    found: dict[str, _Found] = {}
+    for target in targets:
+        for facts in side.found.get(target, ()):
+            subject = subject_of(facts)
+            if subject.kind == "control":
+                continue
+            known = found.setdefault(subject.name, (subject, frozenset(facts["models"])))
+            if known[0].target != subject.target:
+                raise ConfigError(
+                    f"two implementations are called {subject.name} ({known[0].target} and "
+                    f"{subject.target}); give one a name: --impl NAME={subject.target}"
+                )
+    return found
+
+
+def subject_of(facts: Mapping[str, Any]) -> Subject:
+    """A subject as a side described it."""
+    own = {name: value for name, value in facts.items() if name not in ("models", "file")}
+    return Subject(**{**own, "call_styles": tuple(own["call_styles"])})
+
+
+def _on_both(
+    card: Card,
+    where: tuple[str, str, str],
+    cell: Cell,
+    old: _Found | None,
+    new: _Found | None,
+    after: Described,
+) -> bool:
+    """Whether both sides can be measured; else the card says which one can't."""
+    reasons = [
+        "there is no such implementation" if one is None else Pair(cell, one[0]).unavailable
+        for one in (old, new)
+    ]
+    if new is None and old is not None:
+        reasons[1] = after.unknown.get(old[0].target, reasons[1])
+    name = place_name(where)
+    match reasons:
+        case None, None:
+            return True
+        case None, str(reason):
+            card.missing.append(f"{name}: {reason}")
+        case str(_), None:
+            card.added.append(name)
+        case _:
+            card.notes.append(f"{name}: unavailable on both sides: {reasons[1]}")
+    return False
+
+
+def _contest(
+    card: Card,
+    where: tuple[str, str, str],
+    cell: Cell,
+    old: _Found,
+    new: _Found,
+    asked: Asked,
+    prepared: Prepared,
+) -> Contest:
+    programs = {
+        model: [entry for entry in entries if set(entry["metrics"].values()) & set(asked.metrics)]
+        for model, entries in prepared.jobs[cell.key]["models"].items()
+    }
+    programs = {model: entries for model, entries in programs.items() if entries}
+    gates = {}
+    for model, entries in programs.items():
+        timed = (name for entry in entries for name in entry["metrics"].values())
+        for metric in (name for name in timed if name in asked.metrics):
+            name = f"{place_name(where)} {metric}"
+            if model in old[1] and model in new[1]:
+                gates[metric] = GateCell(name, margin_of(metric).share)
+            elif model in old[1]:
+                card.missing.append(f"{name}: the candidate does not serve the model {model}")
+            elif model in new[1]:
+                card.added.append(name)
+    contest = Contest(Pair(cell, old[0]), Pair(cell, new[0]), where, programs, gates)
+    card.contests.append(contest)
+    return contest
+
+
+def run_plan(
+    asked: Asked,
+    side: Described,
+    *,
+    command: str,
+    rounds: int,
+    timeout_s: float,
+    budget: Budget | None = None,
+) -> Plan:
+    """A plan to measure one side's implementations alone, as that side described them.
+
+    Raises ConfigError for a target that the side does not know.
+    """
+    if side.broken:
+        raise ConfigError(f"the candidate can't be measured: {side.broken}")
+    subjects: dict[str, Subject] = {}
+    serves: dict[str, list[str]] = {}
+    for scenario, targets in asked.targets.items():
+        for target in targets:
+            if target in side.unknown:
+                raise ConfigError(side.unknown[target])
+        found = {name: subject for name, (subject, _) in _subjects(side, targets).items()}
+        serves[scenario] = list(found)
+        subjects |= {name: subject for name, subject in found.items() if name not in subjects}
+    return Plan(
+        command=command,
+        seed=asked.seed,
+        rounds=rounds,
+        quick=False,
+        timeout_s=timeout_s,
+        budget=budget or Budget(),
+        scenarios=[
+            {
+                "name": scenario.name,
+                "title": scenario.title,
+                "analysis": scenario.analysis,
+                "digest": scenario.digest(),
+            }
+            for scenario in asked.scenarios
+        ],
+        cells=asked.every_cell,
+        subjects=list(subjects.values()),
+        serves=serves,
+        machine=machine_facts(),
+        build=build_facts(),
+    )

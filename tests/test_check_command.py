@@ -1,0 +1,199 @@
+"""`blockmark check` as a user's CI runs it, on a repository made for it."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+from cli import blockmark, command, tiny
+from git_repository import MANAGER, SLOW, WRONG, commit, git, repository
+
+# One cell: five rounds can decide it, seven at the smaller alpha.
+QUICK = ("--rounds", "5")
+SURE = ("--rounds", "7", "--alpha", "0.001")
+
+
+def check(
+    repo: Path, *words: str, cwd: Path | None = None, **env: str
+) -> subprocess.CompletedProcess[str]:
+    """A check of the repository's `mine.py:Mine` in a tiny load."""
+    scenario = tiny(repo.parent)
+    target = ("--impl", "mine=mine.py:Mine") if "--impl" not in words else ()
+    return blockmark("check", scenario, *target, *words, cwd=cwd or repo, env=env)
+
+
+@pytest.fixture
+def repo(tmp_path: Path) -> Path:
+    return repository(tmp_path / "repo", mine_py=MANAGER)
+
+
+def result(path: Path) -> dict[str, Any]:
+    content: dict[str, Any] = json.loads(path.read_text())
+    return content
+
+
+def test_a_slowdown_committed_on_purpose_is_caught(repo: Path, tmp_path: Path) -> None:
+    commit(repo, "slower", mine_py=SLOW)
+    out = {name: tmp_path / name for name in ("r.json", "r.md", "r.xml", "summary.md")}
+    done = check(
+        repo,
+        *("--baseline-rev", "HEAD~1", *QUICK, "--json", str(out["r.json"])),
+        *("--markdown", str(out["r.md"]), "--junit", str(out["r.xml"]), "--github"),
+        GITHUB_STEP_SUMMARY=str(out["summary.md"]),
+    )
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "1 regressed, 0 improved, 0 unchanged, 0 inconclusive, 0 missing -> exit 1" in (
+        done.stdout
+    )
+    (cell,) = result(out["r.json"])["cells"]
+    assert (cell["verdict"], cell["impl"], cell["metric"]) == ("regressed", "mine", "step_ns")
+    # 5 against 5, all of one side above all of the other: 1 of 252 orders.
+    assert cell["p"] == pytest.approx(1 / 252)
+    assert min(cell["after"]) > max(cell["before"])
+    assert len(cell["before"]) == len(cell["after"]) == 5
+    assert "regressed" in out["r.md"].read_text().lower()
+    assert ElementTree.parse(out["r.xml"]).getroot().iter("failure")
+    assert "::error" in done.stdout
+    assert "step_ns" in out["summary.md"].read_text()
+    # The worktree is gone, and the repository is as it was.
+    assert len(git(repo, "worktree", "list").splitlines()) == 1
+    assert git(repo, "status", "--porcelain") == ""
+
+
+def test_without_it_the_check_passes(repo: Path, tmp_path: Path) -> None:
+    done = check(repo, "--baseline-rev", "main", *SURE, "--json", "-")
+    assert done.returncode == 0, done.stdout + done.stderr
+    content = json.loads(done.stdout)  # nothing else is on stdout
+    (cell,) = content["cells"]
+    assert cell["verdict"] in ("unchanged", "inconclusive")
+    assert content["exit_code"] == 0
+    assert content["facts"]["sides"]["before"]["contract_version"] == 1
+    assert content["facts"]["order"][0][0][:3] in ("AB ", "BA ")
+
+
+def test_a_repository_elsewhere_and_its_build(repo: Path, tmp_path: Path) -> None:
+    """Each side is built in its own folder; the candidate is the working tree as it is."""
+    (repo / ".gitignore").write_text("made.py\n__pycache__/\n")
+    commit(repo, "needs a build", mine_py="from made import Mine\n", made_in_py=MANAGER)
+    (repo / "made_in.py").write_text(SLOW)
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    words = ("--repo", str(repo), "--baseline-rev", "HEAD", *QUICK)
+    done = check(repo, *words, cwd=elsewhere)
+    assert done.returncode == 2
+    assert "No module named 'made'" in done.stderr
+    waivers = tmp_path / "waivers.toml"
+    waivers.write_text(
+        '[[waiver]]\ncell = "tiny mine step_ns"\nlimit = 1000\nreason = "wanted"\n'
+        "expires = 2999-12-31\n"
+    )
+    build = ("--build", "cp made_in.py made.py && echo built >> ../built-log")
+    cache = tmp_path / "cache"
+    for more, code in (((), 1), (("--waivers", str(waivers)), 0)):
+        done = check(repo, *words, *build, *more, cwd=elsewhere, XDG_CACHE_HOME=str(cache))
+        assert done.returncode == code, done.stdout + done.stderr
+        assert "with changes (working tree)" in " ".join(done.stdout.split())
+    assert "wanted" in done.stdout
+    # The baseline was built once, the working tree each time.
+    (log,) = cache.rglob("built-log")
+    assert log.read_text() == "built\n"
+    assert (tmp_path / "built-log").read_text() == "built\nbuilt\n"
+    assert len(git(repo, "worktree", "list").splitlines()) == 1
+
+
+def test_a_wrong_answer_is_never_judged(repo: Path) -> None:
+    commit(repo, "wrong", mine_py=WRONG)
+    done = check(repo, "--baseline-rev", "HEAD~1", *QUICK)
+    assert done.returncode == 4, done.stdout + done.stderr
+    assert "1 wrong -> exit 4" in " ".join(done.stdout.split())
+
+
+def test_what_the_candidate_lacks_is_missing(repo: Path) -> None:
+    commit(repo, "gone", mine_py="")
+    done = check(repo, "--baseline-rev", "HEAD~1", *QUICK)
+    assert done.returncode == 3, done.stdout + done.stderr
+    assert "missing in the candidate: tiny mine: " in done.stdout
+
+
+def test_an_interrupt_keeps_what_is_there(tmp_path: Path) -> None:
+    log, out = tmp_path / "log", tmp_path / "r.json"
+    # A line for every process that imports the class.
+    told = f"import os\nwith open({str(log)!r}, 'a') as log:\n    log.write('.\\n')\n"
+    repo = repository(tmp_path / "repo", mine_py=told + MANAGER)
+    words = ("--impl", "mine=mine.py:Mine", "--baseline-rev", "HEAD", "--json", str(out))
+    process = subprocess.Popen(
+        command("check", tiny(tmp_path), *words),
+        cwd=repo,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    # Two describe the sides, two prove them; the others are of rounds.
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and (not log.exists() or log.read_text().count(".") < 7):
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    _, stderr = process.communicate(timeout=60)
+    assert process.returncode == 130, stderr
+    assert result(out)["interrupted"]
+    assert [cell["verdict"] for cell in result(out)["cells"]] == ["inconclusive"]
+    assert len(git(repo, "worktree", "list").splitlines()) == 1
+
+
+def test_against_itself(repo: Path) -> None:
+    done = check(repo, "--self-test", *SURE)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "step_ns: 7 rounds" in " ".join(done.stdout.split())
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ((), "name a baseline: --baseline-rev REV, --baseline-env DIR"),
+        (("--baseline-rev", "HEAD", "--self-test"), "name one baseline alone"),
+        (("--baseline-rev", "no-such"), "there is no revision 'no-such'"),
+        (("--baseline-rev", "--output=x"), "there is no revision '--output=x'"),
+        (("--baseline-rev", "HEAD", "--repo", "/nowhere"), "/nowhere: there is no such folder"),
+        (("--baseline-rev", "HEAD", "--rounds", "4"), "cannot decide: one of 1 cells takes"),
+        (("--baseline-rev", "HEAD", "--budget", "soon"), "--budget soon must be a time"),
+        (("--baseline-rev", "HEAD", "--alpha", "1"), "--alpha 1 must be between"),
+        (("--baseline-rev", "HEAD", "--waivers", "none.toml"), "none.toml: cannot be read"),
+        (("--baseline-rev", "HEAD", "--build", "exit 7"), "--build ended with code 7"),
+        (("--baseline-env", "/nowhere"), "neither an environment"),
+        (("--baseline", "/nowhere"), "/nowhere"),
+        (("--candidate", "x", "--self-test"), "name both"),
+        (("--build", "make", "--self-test"), "name a revision"),
+        (("--deterministic", "--self-test"), "not --self-test"),
+        (("--with-counts", "--self-test"), "leave --deterministic out"),
+        (("--baseline-rev", "HEAD", "--impl", "m=../out.py:M"), "outside the repository"),
+        (("--baseline-rev", "HEAD", "--impl", "m=json.decoder:JSONDecoder"), "on both sides"),
+    ],
+)
+def test_mistakes_are_told(repo: Path, words: tuple[str, ...], told: str) -> None:
+    cache = str(repo.parent / "cache")
+    done = check(repo, *words, XDG_CACHE_HOME=cache)
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert told in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_no_repository_at_all(tmp_path: Path) -> None:
+    (tmp_path / "plain").mkdir()
+    done = check(tmp_path / "plain", "--baseline-rev", "HEAD")
+    assert done.returncode == 2
+    assert "not the working tree of a git repository" in done.stderr
+
+
+def test_the_last_lines_of_a_failing_build_are_shown(repo: Path, tmp_path: Path) -> None:
+    words = ("--build", "for i in $(seq 50); do echo line $i; done; false")
+    done = check(repo, "--baseline-rev", "HEAD", *words, XDG_CACHE_HOME=str(tmp_path / "cache"))
+    assert done.returncode == 2
+    assert "line 50" in done.stderr
+    assert "line 7\n" not in done.stderr
+    assert "HEAD does not build" in done.stderr

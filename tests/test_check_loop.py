@@ -1,0 +1,319 @@
+"""The loop of a check on sides that answer by a script: no process, no clock."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from blockmark.measure.plan import Subject
+from blockmark.measure.sides import Side
+from blockmark.sessions.check import Effort, check_sides
+from blockmark.sessions.check_plan import Asked
+from blockmark.verdict.check import CheckResult
+from blockmark.verdict.gate import Rule
+from blockmark.workload.errors import ConfigError
+from blockmark.workload.scenario import parse_scenario
+from cli import TINY
+
+SCENARIO = TINY.replace('["vector/py"]', '["a", "b"]').replace('["step"]', '["step", "pack"]')
+PACKAGE = {"contract_version": 1, "replay_version": 1, "python": "3.11", "core": {}}
+
+Script = Callable[[dict[str, Any], int], dict[str, Any]]
+
+
+class Scripted:
+    """A side whose processes answer at once. `script` gets the job and its number."""
+
+    def __init__(self, script: Script, folder: str, **package: Any) -> None:
+        self.script = script
+        self.package = {**PACKAGE, **package}
+        self.impls = ["a", "b"]
+        self.proof: dict[str, dict[str, Any]] = {}
+        self.jobs: list[dict[str, Any]] = []
+        self.name, self.origin = folder, ""
+        self.implementations, self.python, self.cwd = Path(folder), "python", None
+
+    def job(self, request: dict[str, Any], timeout_s: float, stop: object = None) -> Scripted:
+        self._request = request
+        return cast("Scripted", _Answer(self._answer(request)))
+
+    def _answer(self, request: dict[str, Any]) -> dict[str, Any]:
+        if request["kind"] == "describe":
+            found = {
+                target: [{**asdict(subject(target)), "models": ["step", "pack"], "file": None}]
+                for target in request["targets"]
+                if target in self.impls
+            }
+            unknown = {target: f"no {target}" for target in request["targets"]}
+            unknown = {target: why for target, why in unknown.items() if target not in found}
+            return {"status": "ok", "package": self.package, "found": found, "unknown": unknown}
+        if request["kind"] == "verify":
+            return self.proof.get(request["impl"], {"status": "ok"})
+        self.jobs.append(request)
+        number = sum(job["impl"] == request["impl"] for job in self.jobs) - 1
+        return self.script(request, number)
+
+
+class _Answer:
+    def __init__(self, answer: dict[str, Any]) -> None:
+        self._answer = answer
+
+    def result(self) -> dict[str, Any]:
+        return self._answer
+
+
+def subject(name: str) -> Subject:
+    return Subject(
+        name=name,
+        target=name,
+        scheme=name,
+        tier="py",
+        kind="manager",
+        summary="",
+        profile="R",
+        id_type="int32",
+        reuse_order="LIFO",
+        call_style="per-op",
+        call_styles=("per-op",),
+        fixed_style=False,
+    )
+
+
+def costs(ns: float, *, spread: float = 0.001) -> Script:
+    """A side whose steps take `ns`, a little more in each round."""
+
+    def answer(job: dict[str, Any], number: int) -> dict[str, Any]:
+        value = ns * (1.0 + spread * number)
+        return {"status": "ok", "metrics": {"step_ns": {"value": value}}, "control_ns": 1.5}
+
+    return answer
+
+
+def run(
+    before: Scripted,
+    after: Scripted,
+    effort: Effort | None = None,
+    *,
+    metrics: tuple[str, ...] = ("step_ns",),
+    **more: Any,
+) -> CheckResult:
+    asked = Asked.of([parse_scenario(SCENARIO, "tiny", "tiny.toml")], [], metrics, None)
+    sides = cast("tuple[Side, Side]", (before, after))
+    return check_sides(asked, *sides, effort or Effort(), **more)
+
+
+def verdicts(result: CheckResult) -> dict[str, str]:
+    return {cell.name: cell.verdict for cell in result.cells}
+
+
+def test_decided_pairs_are_not_run_again() -> None:
+    def only_b(job: dict[str, Any], number: int) -> dict[str, Any]:
+        return costs(100.0 if job["impl"] == "a" else 110.0)(job, number)
+
+    before, after = Scripted(costs(100.0), "one"), Scripted(only_b, "two")
+    result = run(before, after)
+    # a: 6 rounds rule out 3 %. b: the least p of 6 rounds does not decide, that of 10 does.
+    assert verdicts(result) == {"tiny a step_ns": "unchanged", "tiny b step_ns": "regressed"}
+    assert [len(cell.before) for cell in result.cells] == [6, 10]
+    assert len(before.jobs) == len(after.jobs) == 16
+    assert result.exit_code() == 1
+    assert result.facts is not None
+    assert result.facts["stopped"] == "every cell is decided"
+    assert result.facts["control_ns"] == {"before": 1.5, "after": 1.5}
+
+
+def test_only_what_is_gated_is_measured_and_both_sides_do_the_same() -> None:
+    before, after = Scripted(costs(100.0), "one"), Scripted(costs(100.0), "two")
+    run(before, after)
+    assert {tuple(job["programs"]) for job in before.jobs} == {("step",)}
+    assert not any(job["pmu"] or job["software_counters"] for job in before.jobs)
+    by_impl = [[job for job in side.jobs if job["impl"] == "a"] for side in (before, after)]
+    assert by_impl[0] == by_impl[1]
+
+
+def test_the_order_of_sides_comes_from_the_seed() -> None:
+    orders = []
+    for _ in range(2):
+        result = run(Scripted(costs(100.0), "one"), Scripted(costs(100.0), "two"))
+        assert result.facts is not None
+        orders.append(result.facts["order"])
+    assert orders[0] == orders[1]
+    assert {entry[:2] for one in orders[0] for entry in one} == {"AB", "BA"}
+
+
+def test_a_broken_round_is_dropped_from_both_sides() -> None:
+    def once(job: dict[str, Any], number: int) -> dict[str, Any]:
+        if job["impl"] == "b" and number == 3:
+            return {"status": "failed", "reason": "crashed with SIGSEGV"}
+        return costs(110.0)(job, number)
+
+    result = run(Scripted(costs(100.0), "one"), Scripted(once, "two"))
+    cell = result.cells[1]
+    assert len(cell.before) == len(cell.after) == 9
+    # One of ten is not more than a tenth.
+    assert not result.failures
+    assert any("1 of 10 rounds were dropped: after: crashed" in note for note in result.notes)
+
+
+def test_more_than_a_tenth_of_broken_rounds_is_a_failure() -> None:
+    def often(job: dict[str, Any], number: int) -> dict[str, Any]:
+        if job["impl"] == "b":
+            return {"status": "timeout", "reason": "no answer"}
+        return costs(100.0)(job, number)
+
+    before = Scripted(costs(100.0), "one")
+    result = run(before, Scripted(often, "two"))
+    # Given up after the fourth: no 30 rounds could hold it below a tenth.
+    assert sum(job["impl"] == "b" for job in before.jobs) == 4
+    assert result.failures == ("tiny b: 4 of 4 rounds broke: after: no answer",)
+    assert verdicts(result)["tiny b step_ns"] == "incomparable"
+    assert result.exit_code() == 3
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "code", "told"),
+    [
+        ("ok", "wrong", 4, "wrong"),
+        ("wrong", "wrong", 4, "wrong"),
+        ("wrong", "ok", 3, "incomparable"),
+        ("ok", "failed", 3, "failures"),
+        ("failed", "ok", 3, "incomparable"),
+        ("ok", "unavailable", 3, "missing"),
+        ("unavailable", "ok", 0, "added"),
+        ("unavailable", "unavailable", 0, "notes"),
+    ],
+)
+def test_what_is_not_proved_is_not_timed(old: str, new: str, code: int, told: str) -> None:
+    before, after = Scripted(costs(100.0), "one"), Scripted(costs(100.0), "two")
+    for side, status in ((before, old), (after, new)):
+        side.proof["b"] = {"status": status, "reason": "because"}
+    result = run(before, after)
+    assert not [job for job in (*before.jobs, *after.jobs) if job["impl"] == "b"]
+    assert result.exit_code() == code
+    if told == "incomparable":
+        assert result.cells[1].verdict == "incomparable"
+        assert result.cells[1].reason == f"the baseline is {old}: because"
+    else:
+        assert any("tiny b" in line for line in getattr(result, told))
+        assert verdicts(result) == {"tiny a step_ns": "unchanged"}
+
+
+def test_implementations_of_one_side_alone() -> None:
+    before, after = Scripted(costs(100.0), "one"), Scripted(costs(100.0), "two")
+    after.impls = ["b"]
+    result = run(before, after)
+    assert result.missing == ("tiny a: no a",)
+    assert result.exit_code() == 3
+    allowed = run(Scripted(costs(100.0), "one"), after, replace(Effort(), allow_missing=True))
+    assert allowed.exit_code() == 0
+    assert "missing in the candidate, as allowed: tiny a: no a" in allowed.notes
+    before.impls, after.impls = ["b"], ["a", "b"]
+    result = run(before, after)
+    assert (result.added, result.exit_code()) == (("tiny a",), 0)
+
+
+def test_a_target_that_neither_side_knows_is_a_mistake() -> None:
+    before, after = Scripted(costs(100.0), "one"), Scripted(costs(100.0), "two")
+    before.impls = after.impls = ["b"]
+    with pytest.raises(ConfigError, match="no a"):
+        run(before, after)
+
+
+def test_a_metric_that_the_candidate_can_no_longer_serve_is_missing() -> None:
+    def old(job: dict[str, Any], number: int) -> dict[str, Any]:
+        metrics = {"step_ns": {"value": 10.0}, "pack_ns": {"value": 10.0}}
+        metrics["pack_changed_ns"] = {"value": 10.0}
+        return {"status": "ok", "metrics": metrics}
+
+    def new(job: dict[str, Any], number: int) -> dict[str, Any]:
+        gone = {"unavailable": "it lacks write_block_tables"}
+        answer = old(job, number)
+        return {**answer, "metrics": {**answer["metrics"], "pack_ns": gone}}
+
+    result = run(Scripted(old, "one"), Scripted(new, "two"), metrics=("step_ns", "pack_ns"))
+    assert result.missing == tuple(
+        f"tiny {impl} pack_ns: it lacks write_block_tables" for impl in ("a", "b")
+    )
+    assert set(verdicts(result).values()) == {"unchanged"}
+
+
+@pytest.mark.parametrize(
+    ("package", "reason"),
+    [
+        ({"replay_version": 2}, "other replay: version 1 before, version 2 now"),
+        ({"contract_version": 0}, "other contract: version 1 before, version 0 now"),
+        ({"python": "3.12"}, "other interpreter: 3.11 before, 3.12 now"),
+    ],
+)
+def test_other_work_is_incomparable_and_not_measured(package: dict[str, Any], reason: str) -> None:
+    before, after = Scripted(costs(100.0), "one"), Scripted(costs(200.0), "two", **package)
+    result = run(before, after)
+    assert set(verdicts(result).values()) == {"incomparable"}
+    assert {cell.reason for cell in result.cells} == {reason}
+    assert not before.jobs
+    assert not after.jobs
+    assert result.exit_code() == 3
+
+
+def test_a_spent_budget_leaves_the_rest_open() -> None:
+    before, after = Scripted(costs(100.0), "one"), Scripted(costs(100.0), "two")
+    result = run(before, after, Effort(budget_s=0.0))
+    assert not before.jobs
+    # Nothing was measured, which is no pass.
+    assert result.exit_code() == 3
+    assert "measuring ended: the budget of 0 s was used up" in result.notes
+
+
+def test_an_interrupt_is_a_result() -> None:
+    def stopped(job: dict[str, Any], number: int) -> dict[str, Any]:
+        if number == 7:
+            raise KeyboardInterrupt
+        return costs(150.0)(job, number)
+
+    result = run(Scripted(costs(100.0), "one"), Scripted(stopped, "two"))
+    assert result.interrupted
+    assert result.exit_code() == 130
+    assert set(verdicts(result).values()) == {"inconclusive"}
+    assert all(len(cell.before) >= 6 for cell in result.cells)
+
+
+def test_a_self_test_goes_to_the_end_and_tells_what_it_could_have_seen() -> None:
+    effort = Effort(Rule(looks=(6, 10, 15)), to_the_end=True)
+    before, after = Scripted(costs(100.0), "one"), Scripted(costs(100.0), "one")
+    result = run(before, after, effort, self_test=True)
+    assert result.kind == "self-test"
+    assert [len(cell.before) for cell in result.cells] == [15, 15]
+    assert set(verdicts(result).values()) == {"unchanged"}
+    # Rounds that differ by 1.4 % at most tell 3 % apart.
+    assert [cell.visible for cell in result.cells] == [pytest.approx(0.03)] * 2
+    assert "step_ns: 15 rounds show a slowdown of 3 %" in result.notes
+    assert result.exit_code() == 0
+
+
+def test_a_false_alarm_of_a_self_test_is_the_machine_s() -> None:
+    effort = Effort(Rule(looks=(6, 10, 15)), to_the_end=True)
+    result = run(
+        Scripted(costs(100.0), "one"), Scripted(costs(120.0), "one"), effort, self_test=True
+    )
+    assert set(verdicts(result).values()) == {"regressed"}
+    assert result.exit_code() == 3
+
+
+def test_a_control_that_moved_is_told() -> None:
+    def slower(job: dict[str, Any], number: int) -> dict[str, Any]:
+        return {**costs(100.0)(job, number), "control_ns": 1.6}
+
+    result = run(Scripted(costs(100.0), "one"), Scripted(slower, "two"))
+    assert any("the clock or the machine changed" in note for note in result.notes)
+
+
+def test_rounds_that_cannot_decide_are_refused() -> None:
+    before, after = Scripted(costs(100.0), "one"), Scripted(costs(100.0), "two")
+    # Two cells, one look: 1 / C(2n, n) <= 0.01 / 2 takes 5 rounds (1/252).
+    with pytest.raises(ConfigError, match="at least 5 rounds a side"):
+        run(before, after, Effort(rounds=4))
+    assert run(before, after, Effort(rounds=5)).exit_code() == 0
