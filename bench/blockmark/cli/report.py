@@ -1,26 +1,38 @@
-"""`blockmark report`: the report of a run on disk, again or somewhere else."""
+"""`blockmark report`: a run on disk as a report, or in a form that other tools read."""
 
 from __future__ import annotations
 
+import os
 import shlex
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+if TYPE_CHECKING:
+    from blockmark.runs.model import Run
+
 MAIN_TABLE = "main table"
+_FORMATS = ("md", "junit", "github", "openmetrics")
 
 
 def command(
     runs: Annotated[
-        list[Path], typer.Argument(metavar="RUN...", help="Run folders or run.json files.")
+        list[Path],
+        typer.Argument(metavar="RUN [RUN]", help="A run folder or run.json; two are compared."),
     ],
     output: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Folder of the report [default: reports/SCENARIO]."),
+        typer.Option(
+            metavar="PATH",
+            help="md: folder of the report [default: reports/SCENARIO]; other formats: a file "
+            "[default: standard output].",
+        ),
     ] = None,
-    format: Annotated[str, typer.Option("--format", metavar="md", help="What to write.")] = "md",
+    format: Annotated[
+        str, typer.Option("--format", metavar="|".join(_FORMATS), help="What to write.")
+    ] = "md",
     splice: Annotated[
         Path | None,
         typer.Option(
@@ -28,32 +40,82 @@ def command(
         ),
     ] = None,
 ) -> int:
-    """Write report.md and its pictures for a run.
+    """Write report.md and its pictures for a run, or what another tool reads.
 
-    It needs neither a compiler nor an implementation, only the RUN.
+    With two RUNs the report sets the second against the first. junit: test results of the
+    cells; github: annotations, and the table in the step summary; openmetrics: a text file
+    for Prometheus, replaced as a whole. It needs neither a compiler nor an implementation.
     """
-    from blockmark.report.folder import write_report
-    from blockmark.report.markdown import render_main_table
-    from blockmark.report.splice import splice as splice_into
     from blockmark.runs.store import load_run
 
+    if format not in _FORMATS:
+        raise typer.BadParameter(f"--format {format}: this version writes {', '.join(_FORMATS)}")
+    most = 2 if format == "md" and splice is None else 1
+    if len(runs) > most:
+        what = f"--format {format}" if format != "md" else "--splice" if splice else "report"
+        other = "; blockmark history shows more" if most == 2 else ""
+        few = "one RUN, or two to compare" if most == 2 else "one RUN"
+        raise typer.BadParameter(f"{what} takes {few}{other}")
+    if splice is not None and format != "md":
+        raise typer.BadParameter("--splice goes with --format md")
+    loaded = [load_run(path) for path in runs]
     if format != "md":
-        raise typer.BadParameter(f"--format {format}: this version writes md")
-    if output is not None and len(runs) > 1:
-        raise typer.BadParameter("--output takes the report of one RUN; name one")
-    if splice is not None and len(runs) > 1:
-        raise typer.BadParameter("--splice takes the table of one RUN; name one")
-    for path in runs:
-        run = load_run(path)
-        folder = output or report_folder([info.name for info in run.scenarios])
-        typer.echo(write_report(run, folder))
-        if splice is not None:
-            said = shlex.join(["blockmark", *sys.argv[1:]])
-            splice_into(splice, MAIN_TABLE, render_main_table(run), said)
-            typer.echo(splice)
+        _for_tools(loaded[0], format, output)
+    elif len(loaded) == 2:
+        _compared(loaded[0], loaded[1], output)
+    else:
+        _report(loaded[0], output, splice)
     return 0
 
 
 def report_folder(scenarios: list[str]) -> Path:
     """Where a run's report goes unless the user says otherwise."""
     return Path("reports") / "-".join(scenarios)
+
+
+def _report(run: Run, output: Path | None, splice: Path | None) -> None:
+    from blockmark.report.folder import write_report
+    from blockmark.report.markdown import render_main_table
+    from blockmark.report.splice import splice as splice_into
+
+    typer.echo(write_report(run, output or report_folder([info.name for info in run.scenarios])))
+    if splice is not None:
+        said = shlex.join(["blockmark", *sys.argv[1:]])
+        splice_into(splice, MAIN_TABLE, render_main_table(run), said)
+        typer.echo(splice)
+
+
+def _compared(before: Run, now: Run, output: Path | None) -> None:
+    from blockmark.report.folder import write_comparison
+    from blockmark.report.sheet import short_metrics
+    from blockmark.verdict.compare import compare_runs
+
+    comparison = compare_runs(before, now, metrics=short_metrics([before, now]))
+    folder = report_folder([info.name for info in now.scenarios])
+    typer.echo(write_comparison(comparison, output or folder.with_name(f"{folder.name}-compared")))
+
+
+def _for_tools(run: Run, format: str, output: Path | None) -> None:
+    from blockmark.report.files import append_file, write_file
+
+    if format == "github":
+        from blockmark.report.github import run_annotations, run_summary
+
+        for line in run_annotations(run):
+            typer.echo(line)
+        summary = os.environ.get("GITHUB_STEP_SUMMARY")
+        if output is not None:
+            write_file(output, run_summary(run).encode(), "the summary")
+        elif summary:
+            append_file(Path(summary), run_summary(run).encode(), "the step summary")
+        return
+    if format == "junit":
+        from blockmark.report.junit import render_run_junit as render
+    else:
+        from blockmark.report.openmetrics import render_openmetrics as render
+    text = render(run)
+    if output is None:
+        typer.echo(text, nl=False)
+    else:
+        write_file(output, text.encode(), f"the {format} file")
+        typer.echo(output)

@@ -7,6 +7,8 @@ import os
 import tempfile
 from pathlib import Path
 
+from blockmark.runs.errors import StoreError
+
 
 def replace_file(path: Path, data: bytes) -> None:
     """Write beside the file, then move over it. A link stays one; permissions stay.
@@ -26,6 +28,25 @@ def replace_file(path: Path, data: bytes) -> None:
         with contextlib.suppress(OSError):
             os.unlink(temporary)
         raise
+
+
+def write_file(path: Path, data: bytes, what: str) -> None:
+    """Replace a file that the user named. Raises StoreError, which calls it `what`."""
+    try:
+        replace_file(path, data)
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise StoreError(path, f"{what} can't be written: {reason}", "name another file") from error
+
+
+def append_file(path: Path, data: bytes, what: str) -> None:
+    """Add to the end of a file that others add to as well. Raises StoreError as above."""
+    try:
+        with path.open("ab") as stream:
+            stream.write(data)
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise StoreError(path, f"{what} can't be written: {reason}", "name another file") from error
 
 
 def _mode(target: Path) -> int:

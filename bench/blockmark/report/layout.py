@@ -27,7 +27,7 @@ _INDENT = "  "
 # Gap in front of a column, and whether numbers stand at the decimal point; best first.
 _LOOKS = ((2, True), (2, False), (1, True), (1, False))
 # `77 ns`, `0.243 %`, `1,024 blocks`: a number and the word that says of what.
-_NUMBER_AND_UNIT = re.compile(r"^[(~<>]?\d[\d,.]*(?:-\d[\d,.]*)? (?:[a-z%]|[KMGT]iB\b)\S*\s*$")
+_NUMBER_AND_UNIT = re.compile(r"^[(~<>+-]?\d[\d,.]*(?:-\d[\d,.]*)? (?:[a-z%]|[KMGT]iB\b)\S*\s*$")
 # Where a name may be broken: flat-stack, /cpp, [row_pad=, 32]; open-hash, +lru, /cpp.
 _BREAKS = re.compile(r"(?<=.)(?=[/\[+])|(?<=[=,])(?=.)")
 

@@ -92,7 +92,13 @@ def render_main_table(run: Run) -> str:
 
 def render_sheet(sheet: Sheet) -> str:
     """A comparison as a document."""
+    return render_comparison(sheet, ())
+
+
+def render_comparison(sheet: Sheet, pictures: Sequence[Picture]) -> str:
+    """A comparison with its pictures, which stand before the tables."""
     parts = [f"# {cell(sheet.title)}", *(cell(sentence) for sentence in sheet.lead)]
+    parts += [render_image(picture) for picture in pictures]
     for section in sheet.sections:
         parts += [f"## {cell(section.heading)}", render_table(section.table)]
     parts += [cell(sentence) for sentence in sheet.closing]
@@ -204,7 +210,7 @@ def _growth(run: Run, sweep: Sweep, pictures: Sequence[Picture]) -> list[str]:
     along_rates = bool(paced) and is_of_rates(sweep)
     if not (sweep.is_long or along_rates) and (finding := leaders(run, sweep)):
         parts.append(_sentence(finding, first=False))
-    parts += [_image(picture) for picture in pictures if picture.scenario == sweep.scenario]
+    parts += [render_image(picture) for picture in pictures if picture.scenario == sweep.scenario]
     tables = paced if along_rates else [*report_tables(run, sweep), *paced]
     if differences := load_table(sweep):
         tables.insert(0, differences)
@@ -236,7 +242,7 @@ def _results(run: Run, setting: Setting, pictures: Sequence[Picture]) -> list[st
     if rows := load_rows(setting):
         parts.append("\n".join([_line(["The load", ""]), _line([":--", ":--"]), *map(_pair, rows)]))
     parts.append(render_table(step_table(run, setting)))
-    parts += [_image(picture) for picture in pictures if picture.setting == setting.key]
+    parts += [render_image(picture) for picture in pictures if picture.setting == setting.key]
     parts += _section("The paced loop", rate_tables(run, setting))
     tables = operation_tables(run, setting)
     if tables:
@@ -256,7 +262,8 @@ def _section(heading: str, tables: Sequence[Table]) -> list[str]:
     return [f"### {heading}", *bare, *map(cell, notes)]
 
 
-def _image(picture: Picture) -> str:
+def render_image(picture: Picture) -> str:
+    """A picture that lies beside the document, with its caption below."""
     # Inside the brackets of an image a closing one must be escaped too.
     title = cell(picture.title).replace("]", "\\]")
     return f"![{title}]({quote(picture.file)})\n\n*{cell(picture.caption)}*"

@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from blockmark.report.counter_source import source_words
 from blockmark.report.picture import Picture
 from blockmark.report.rates import rate_sweeps
 from blockmark.report.setting import setting_name
 from blockmark.report.sweep import MOST_SHOWN, Sweep, in_run_order, sweeps
 from blockmark.runs.model import CallStyle, Run, Setting
+from blockmark.verdict.compare import RunComparison
 
 _CAPTIONS = {
     "cost": (
@@ -29,6 +31,17 @@ _CAPTIONS = {
         "in it. Dotted lines are the rates of engines whose steps take 1, 10 and 30 ms.",
     ),
 }
+_MISSES = (
+    "L1D misses per operation",
+    "Loads that the first-level data cache did not hold, for each operation and for a whole step, "
+    "on logarithmic axes; a word stands where there is no value above zero. Misses are {}.",
+)
+_BEFORE_AFTER = (
+    "Before and after",
+    "Each row is an implementation, each panel a metric, on an axis of ratios that all panels "
+    "share. Hollow: run {}, before; filled: run {}, now; beside them the change, and a thin line "
+    "for its 95 % interval. Pale: the interval holds 1, or it is a floor. That is no verdict.",
+)
 _GROWTH = (
     "Growth",
     "Each line is an implementation, each panel a cost, against what the settings differ in. "
@@ -102,6 +115,47 @@ def _of_setting(run: Run, setting: Setting, taken: set[str]) -> Iterator[Picture
         if data is not None:
             file = f"{kind}{tail}.png"
             yield Picture(file, f"{title}: {place}", caption, setting.key, data)
+        if kind == "cost":
+            yield from _of_misses(run, setting, place, tail)
+
+
+def _of_misses(run: Run, setting: Setting, place: str, tail: str) -> Iterator[Picture]:
+    from blockmark.report.plots.misses import draw_misses, sources_to_draw
+
+    kind, caption = _MISSES
+    for number, source in enumerate(sources_to_draw(run, setting)):
+        title = f"{kind}: {place}"
+        data = draw_misses(run, setting, source, title)
+        if data is not None:
+            said = caption.format(source_words(run, source))
+            name = f"misses-{source}" if number else "misses"
+            yield Picture(f"{name}{tail}.png", title, said, setting.key, data)
+
+
+def draw_changes(comparison: RunComparison) -> list[Picture]:
+    """Before and after, a picture a setting; may be none. Bytes as for `draw_pictures`."""
+    from blockmark.report.plots.before_after import draw_before_after
+    from blockmark.report.plots.style import drawing
+
+    now = comparison.now
+    kind, caption = _BEFORE_AFTER
+    pictures: list[Picture] = []
+    taken: set[str] = set()
+    shown = [setting for sweep in sweeps(now) for setting in in_run_order(now, sweep)]
+    with drawing():
+        for setting in shown:
+            name = setting_name(now, setting)
+            place = ", ".join(part for part in (setting.scenario, name) if part)
+            title = f"{kind}: {place}"
+            data = draw_before_after(comparison, setting, title)
+            if data is None:
+                continue
+            tail = _free_slug("-".join([*_of_many(now, setting.scenario), name]), taken)
+            said = caption.format(comparison.before.run_id, now.run_id)
+            pictures.append(Picture(f"before-after{tail}.png", title, said, setting.key, data))
+            if len(pictures) == MOST_SHOWN:
+                break
+    return pictures
 
 
 def _of_growth(run: Run, sweep: Sweep, taken: set[str]) -> Iterator[Picture]:

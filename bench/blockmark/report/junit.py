@@ -1,0 +1,104 @@
+"""JUnit XML, which CI systems show as test results: a test case for each cell.
+
+There is no standard, only what Ant wrote and what Jenkins, GitLab and others read of it:
+`failure` for what was judged and found bad, `error` for what went wrong, `skipped` for what
+could not be told. Any text becomes valid XML: control characters, which XML 1.0 can't hold
+even escaped, become `?`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from blockmark.report.check_table import headline, place, remarks, sentence, words
+from blockmark.report.setting import setting_name
+from blockmark.runs.errors import one_line
+from blockmark.runs.model import Cell, Run
+from blockmark.verdict.check import CellVerdict, CheckResult
+
+_State = Literal["", "failure", "error", "skipped"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Case:
+    """A test case; `text` is the state's message, or what a passed case has to say."""
+
+    place: str
+    name: str
+    state: _State = ""
+    text: str = ""
+
+
+def render_junit(result: CheckResult, *, strict: bool = False) -> str:
+    """A check: regressed cells fail, those that could not be told are skipped.
+
+    Advice never fails, so regressions in it are skipped cases; with `strict` inconclusive
+    cells fail too.
+    """
+    cases = [_judged(cell, result, strict=strict) for cell in result.cells]
+    for number, remark in enumerate(remarks(result), start=1):
+        if remark.kind not in ("note", "new"):
+            state: _State = "error" if remark.stops else "skipped"
+            cases.append(_Case("check", f"{remark.kind} {number}", state, remark.text))
+    seconds = result.duration_s or None
+    return _render("blockmark check", cases, headline(result, strict=strict), seconds)
+
+
+def render_run_junit(run: Run) -> str:
+    """A run: cells with a wrong answer, or none, are errors; unavailable ones are skipped."""
+    cases = [_measured(run, cell) for cell in run.cells]
+    if not run.complete:
+        cases.append(_Case("run", "complete", "error", "interrupted: cells are missing"))
+    return _render(f"blockmark run {run.run_id}", cases, "", run.duration_s)
+
+
+def _judged(cell: CellVerdict, result: CheckResult, *, strict: bool) -> _Case:
+    said = "; ".join(part for part in (words(cell), sentence(cell)) if part)
+    state: _State = ""
+    if cell.fails:
+        state = "failure" if result.enforced else "skipped"
+    elif cell.verdict == "inconclusive":
+        state = "failure" if strict else "skipped"
+    elif cell.verdict == "incomparable":
+        state = "skipped"
+    return _Case(place(cell), f"{cell.impl} {cell.metric}", state, f"{cell.verdict}: {said}")
+
+
+def _measured(run: Run, cell: Cell) -> _Case:
+    setting = setting_name(run, run.setting_by_key[cell.key.setting])
+    where = ", ".join(part for part in (cell.scenario, setting) if part)
+    states: dict[str, _State] = {"ok": "", "unavailable": "skipped"}
+    state = states.get(cell.status, "error")
+    return _Case(where, cell.impl, state, f"{cell.status}: {cell.reason}" if state else "")
+
+
+def _render(name: str, cases: Sequence[_Case], said: str, seconds: float | None) -> str:
+    from xml.etree import ElementTree
+
+    counts = {
+        "tests": str(len(cases)),
+        "failures": str(sum(case.state == "failure" for case in cases)),
+        "errors": str(sum(case.state == "error" for case in cases)),
+        "skipped": str(sum(case.state == "skipped" for case in cases)),
+    }
+    if seconds is not None:
+        counts["time"] = f"{seconds:.3f}"
+    root = ElementTree.Element("testsuites", {"name": one_line(name), **counts})
+    suite = ElementTree.SubElement(root, "testsuite", {"name": one_line(name), **counts})
+    for case in cases:
+        # A dot in a class name opens a package in most viewers, which a name is not.
+        attributes = {"classname": one_line(case.place).replace(".", "_")}
+        attributes["name"] = one_line(case.name)
+        made = ElementTree.SubElement(suite, "testcase", attributes)
+        text = one_line(case.text)
+        if case.state:
+            ElementTree.SubElement(made, case.state, {"message": text}).text = text
+        elif text:
+            ElementTree.SubElement(made, "system-out").text = text
+    if said:
+        ElementTree.SubElement(suite, "system-out").text = one_line(said)
+    ElementTree.indent(root)
+    text = ElementTree.tostring(root, encoding="unicode")
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{text}\n'

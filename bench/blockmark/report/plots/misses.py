@@ -1,0 +1,49 @@
+"""L1D misses per operation by implementation: rows and panels as for costs, one source.
+
+Misses and not miss rates, which change with the compiler's flags while misses do not.
+"""
+
+from __future__ import annotations
+
+from blockmark.report.counter_source import source_of, sources_of
+from blockmark.report.plots.rows import draw_rows
+from blockmark.runs.model import Cell, Run, Setting
+
+PANELS = (
+    ("step_l1d_misses_per_op", "whole step"),
+    ("lookup_ordered_l1d_misses_per_op", "lookup, in order"),
+    ("lookup_shuffled_l1d_misses_per_op", "lookup, shuffled"),
+    ("alloc_free_interleaved_l1d_misses_per_op", "alloc + free, mixed"),
+)
+
+
+def sources_to_draw(run: Run, setting: Setting) -> tuple[str, ...]:
+    """The sources that counted misses of some structure; each has a picture of its own.
+
+    What a processor counted, what was simulated and what is left above the empty loop must
+    not be read along one axis.
+    """
+    cells = run.cells_of(setting.key)
+    return tuple(
+        source
+        for source in sources_of(cells, run)
+        if any(cell.kind == "manager" and _has(run, cell, source) for cell in cells)
+    )
+
+
+def draw_misses(run: Run, setting: Setting, source: str, title: str) -> bytes | None:
+    """The picture of what this source counted as PNG; None if it is all zero or nothing.
+
+    A way of calling of which the source counted the empty loop alone has no rows.
+    """
+    chosen = [cell for cell in run.cells_of(setting.key) if _has(run, cell, source)]
+    styles = {cell.call_style for cell in chosen if cell.kind == "manager"}
+    return draw_rows(run, [cell for cell in chosen if cell.call_style in styles], PANELS, title)
+
+
+def _has(run: Run, cell: Cell, source: str) -> bool:
+    values = [cell.metric(metric) for metric, _ in PANELS] if cell.ok else []
+    return any(
+        value is not None and value.value is not None and source_of(value, run) == source
+        for value in values
+    )
