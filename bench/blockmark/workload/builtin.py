@@ -12,6 +12,9 @@ from .scenario import Scenario, load_scenario, parse_scenario
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
 
+# Lies beside the scenarios and is none: it says in which of them published claims are judged.
+CLAIMS_FILE = "claims.toml"
+
 
 def scenario_folder() -> Traversable | Path:
     """The checkout's `scenarios/` where there is one, else the copy in the wheel.
@@ -29,7 +32,7 @@ def builtin_names() -> list[str]:
     return sorted(
         entry.name.removesuffix(".toml")
         for entry in scenario_folder().iterdir()
-        if entry.name.endswith(".toml")
+        if entry.name.endswith(".toml") and entry.name != CLAIMS_FILE
     )
 
 
