@@ -34,6 +34,7 @@ def imported(*words: str, cwd: Path) -> set[str]:
         ["--version"],
         ["run", "--help"],
         ["trace", "--help"],
+        ["check", "--help"],
         ["list", "scenarios"],
         ["list", "impls"],
         ["list", "metrics"],

@@ -185,7 +185,7 @@ def compare_runs(before: Run, now: Run, *, metrics: Sequence[str] | None = None)
         if not (old.ok and new.ok):
             left.append(NotCompared(key, None, _statuses(old, new)))
             continue
-        incomparable = _incomparable(before, now, old, new)
+        incomparable = why_incomparable(before, now, old, new)
         for metric in named:
             name, _ = split_address(metric)
             if name not in old.metrics and name not in new.metrics:
@@ -301,7 +301,7 @@ def _other_simulation(before: Run, now: Run) -> str | None:
     return None
 
 
-def _incomparable(before: Run, now: Run, old: Cell, new: Cell) -> str | None:
+def why_incomparable(before: Run, now: Run, old: Cell, new: Cell) -> str | None:
     """Why two cells of the same name did not do the same work; None if they did."""
     digests = [
         run.setting_by_key[cell.key.setting].program_digest
