@@ -38,6 +38,8 @@ unit: $(VENV)/.native $(VENV)/.dev
 readme: $(VENV)/.installed
 	PATH="$(CURDIR)/$(BIN):$$PATH" blockmark report reports/decode/run.json --output reports/decode --splice README.md
 	PATH="$(CURDIR)/$(BIN):$$PATH" blockmark report reports/step-rate/run.json --output reports/step-rate
+	PATH="$(CURDIR)/$(BIN):$$PATH" blockmark claims --run reports/claims/run.json --sensitivity --splice docs/claims.md
+	$(BIN)/python tests/simulation/gate_simulation.py --splice docs/gate.md
 
 # Measure again, and put the new numbers into the sample reports and README.md.
 sample: $(VENV)/.installed
@@ -45,6 +47,8 @@ sample: $(VENV)/.installed
 	cp "$$(ls -d results/[0-9]* | tail -n 1)/run.json" reports/decode/run.json
 	$(BIN)/blockmark run step-rate --rounds 3 --report reports/step-rate
 	cp "$$(ls -d results/[0-9]* | tail -n 1)/run.json" reports/step-rate/run.json
+	$(BIN)/blockmark claims --sensitivity
+	cp "$$(ls -d results/[0-9]* | tail -n 1)/run.json" reports/claims/run.json
 	$(MAKE) readme
 
 $(VENV)/.deps: requirements/bootstrap.lock requirements/build.lock requirements/run.lock

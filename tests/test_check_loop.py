@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -11,8 +12,9 @@ import pytest
 
 from blockmark.measure.plan import Subject
 from blockmark.measure.sides import Side
+from blockmark.sessions import check
 from blockmark.sessions.check import Effort, check_sides
-from blockmark.sessions.check_plan import Asked
+from blockmark.sessions.check_plan import Asked, Card, make_card
 from blockmark.verdict.check import CheckResult
 from blockmark.verdict.gate import Rule
 from blockmark.workload.errors import ConfigError
@@ -34,6 +36,7 @@ class Scripted:
         self.impls = ["a", "b"]
         self.proof: dict[str, dict[str, Any]] = {}
         self.jobs: list[dict[str, Any]] = []
+        self.players: list[_Player] = []
         self.name, self.origin = folder, ""
         self.implementations, self.python, self.cwd = Path(folder), "python", None
 
@@ -51,11 +54,15 @@ class Scripted:
             unknown = {target: f"no {target}" for target in request["targets"]}
             unknown = {target: why for target, why in unknown.items() if target not in found}
             return {"status": "ok", "package": self.package, "found": found, "unknown": unknown}
-        if request["kind"] == "verify":
-            return self.proof.get(request["impl"], {"status": "ok"})
+        assert request["kind"] == "verify"
+        return self.proof.get(request["impl"], {"status": "ok"})
+
+    def player(self, request: dict[str, Any], timeout_s: float, stop: object) -> _Player:
         self.jobs.append(request)
         number = sum(job["impl"] == request["impl"] for job in self.jobs) - 1
-        return self.script(request, number)
+        player = _Player(request, self.script(request, number))
+        self.players.append(player)
+        return player
 
 
 class _Answer:
@@ -64,6 +71,38 @@ class _Answer:
 
     def result(self) -> dict[str, Any]:
         return self._answer
+
+
+class _Player:
+    """Plays every block in the time that its script's answer gives."""
+
+    def __init__(self, job: dict[str, Any], found: dict[str, Any]) -> None:
+        self._found = found
+        self._programs = [
+            list(entry["metrics"].values()) for model in job["programs"].values() for entry in model
+        ]
+        self._next: dict[str, Any] = {**found, "programs": self._programs}
+        self.killed = False
+
+    def say(self, message: dict[str, Any]) -> None:
+        costs = self._found["metrics"]
+        if "prepare" in message:
+            names = self._programs[message["prepare"]]
+            reasons = {name: costs[name].get("unavailable") for name in names}
+            reasons = {name: reason for name, reason in reasons.items() if reason}
+            sizes = {"periods": 1, "block_ns": 1e6, "wanted_ns": 1e6}
+            self._next = {"unavailable": reasons} if reasons else sizes
+        elif "end" in message:
+            self._next = {"control_ns": self._found.get("control_ns")}
+        else:
+            names = self._programs[message["program"]]
+            self._next = {"costs": {n: [costs[n]["value"]] * message["blocks"] for n in names}}
+
+    def answer(self) -> dict[str, Any]:
+        return {"status": "ok", **self._next}
+
+    def kill(self) -> None:
+        self.killed = True
 
 
 def subject(name: str) -> Subject:
@@ -135,14 +174,32 @@ def test_only_what_is_gated_is_measured_and_both_sides_do_the_same() -> None:
     assert by_impl[0] == by_impl[1]
 
 
-def test_the_order_of_sides_comes_from_the_seed() -> None:
+def test_the_order_of_a_round_comes_from_the_seed() -> None:
     orders = []
     for _ in range(2):
         result = run(Scripted(costs(100.0), "one"), Scripted(costs(100.0), "two"))
         assert result.facts is not None
         orders.append(result.facts["order"])
     assert orders[0] == orders[1]
-    assert {entry[:2] for one in orders[0] for entry in one} == {"AB", "BA"}
+    assert {tuple(one) for one in orders[0]} == {("tiny a", "tiny b"), ("tiny b", "tiny a")}
+
+
+def test_a_round_takes_both_leasts_and_the_shift_and_ends_its_processes() -> None:
+    def slower(job: dict[str, Any], number: int) -> dict[str, Any]:
+        return costs(110.0)(job, number)
+
+    before, after = Scripted(costs(100.0), "one"), Scripted(slower, "two")
+    card: list[Card] = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            check, "make_card", lambda *a, **k: card.append(make_card(*a, **k)) or card[0]
+        )
+        run(before, after)
+    gate = card[0].contests[0].gates["step_ns"]
+    assert gate.before[:2] == [pytest.approx(100.0), pytest.approx(100.1)]
+    assert gate.after[:2] == [pytest.approx(110.0), pytest.approx(110.11)]
+    assert gate.shifts == [pytest.approx(math.log(1.1))] * len(gate.before)
+    assert all(player.killed for player in (*before.players, *after.players))
 
 
 def test_a_broken_round_is_dropped_from_both_sides() -> None:
@@ -313,7 +370,7 @@ def test_a_control_that_moved_is_told() -> None:
 
 def test_rounds_that_cannot_decide_are_refused() -> None:
     before, after = Scripted(costs(100.0), "one"), Scripted(costs(100.0), "two")
-    # Two cells, one look: 1 / C(2n, n) <= 0.01 / 2 takes 5 rounds (1/252).
-    with pytest.raises(ConfigError, match="at least 5 rounds a side"):
-        run(before, after, Effort(rounds=4))
-    assert run(before, after, Effort(rounds=5)).exit_code() == 0
+    # Two cells, one look, two tests: 1 / C(2n, n) <= 0.01 / 2 / 2 takes 6 rounds (1/924).
+    with pytest.raises(ConfigError, match="at least 6 rounds a side"):
+        run(before, after, Effort(rounds=5))
+    assert run(before, after, Effort(rounds=6)).exit_code() == 0

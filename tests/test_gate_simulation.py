@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import random
 import statistics
 import sys
@@ -10,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from pyperf._utils import is_significant
-from scipy.stats import mannwhitneyu, wilcoxon
+from scipy.stats import mannwhitneyu
 
 from blockmark.verdict.gate import Rule
 from blockmark.workload.program import Op, ProgramBuilder
@@ -19,10 +20,10 @@ FOLDER = Path(__file__).parent / "simulation"
 sys.path.insert(0, str(FOLDER))
 
 import gate_simulation  # noqa: E402
-from paired_rule import p_positive, paired_rules  # noqa: E402
-from recording import Recording, Side, Suite, load_recording  # noqa: E402
+from recording import EQUAL, SLOWER, Recording, Side, Suite, load_recording  # noqa: E402
 from rival_rules import asv, criterion, pyperf, pytest_benchmark, rival_rules, samples  # noqa: E402
 from simulation_text import render_counts  # noqa: E402
+from single_tests import single_tests  # noqa: E402
 from slower_step import with_extra_lookups  # noqa: E402
 from verdict_counts import count_verdicts  # noqa: E402
 
@@ -88,31 +89,19 @@ def test_samples_are_means_of_neighbouring_blocks() -> None:
     assert samples(side, 2, 2) == [2.0, 6.0, 2.0, 4.0]
 
 
-@pytest.mark.parametrize("seed", range(10))
-def test_the_paired_test_is_scipys_exact_one(seed: int) -> None:
-    rng = random.Random(seed)
-    differences = [rng.gauss(seed / 10, 1) for _ in range(rng.randint(2, 20))]
-    expected = wilcoxon(differences, alternative="greater", method="exact").pvalue
-    assert p_positive(differences) == pytest.approx(expected)
-
-
-def test_the_paired_test_with_ties_and_zeros_by_hand() -> None:
-    # Ranks 1, 2.5, 2.5: of eight choices of signs the sum is at least 5 in two.
-    assert p_positive([-1.0, 2.0, 2.0]) == 2 / 8
-    assert p_positive([0.0, 0.0, 0.0]) == 1.0
-
-
-def test_pairs_help_where_both_sides_of_a_round_are_disturbed_alike() -> None:
+def test_turns_help_where_both_sides_of_a_round_are_disturbed_alike() -> None:
     rng = random.Random(2)
     drift = [rng.uniform(1.0, 1.6) for _ in range(30)]
-    before = Side([100 * d * rng.uniform(1, 1.01) for d in drift], [])
-    after = Side([105 * d * rng.uniform(1, 1.01) for d in drift], [])
-    paired, either = paired_rules(Rule(), 12)
-    assert paired.judge(before, after) == either.judge(before, after) == "regressed"
-    assert paired.judge(after, before) == either.judge(after, before) == "improved"
-    assert paired.judge(before, before) is either.judge(before, before) is None
-    # Without pairs the change drowns in the drift.
-    assert mannwhitneyu(after.values, before.values, alternative="greater").pvalue > 0.01
+    slow = [105 * d * rng.uniform(1, 1.01) for d in drift]
+    fast = [100 * d * rng.uniform(1, 1.01) for d in drift]
+    shifts = [math.log(b / a) for a, b in zip(fast, slow, strict=True)]
+    of_rounds, of_turns = single_tests(Rule(), 12)
+    assert of_turns.judge(Side(fast, []), Side(slow, [], shifts)) == "regressed"
+    assert of_turns.judge(Side(slow, []), Side(fast, [], [-one for one in shifts])) == "improved"
+    assert of_turns.judge(Side(fast, []), Side(fast, [], [0.0] * 30)) is None
+    # The change of the values drowns in the drift.
+    assert mannwhitneyu(slow, fast, alternative="greater").pvalue > 0.01
+    assert of_rounds.judge(Side(fast, []), Side(slow, [], shifts)) is None
 
 
 # --- the load made slower ------------------------------------------------------------
@@ -157,25 +146,49 @@ def test_a_step_without_lookups_cant_be_made_slower() -> None:
 # --- suites --------------------------------------------------------------------------
 
 
-def made_up(rounds: int = 60, *, noise: float = 0.008, seed: int = 4) -> Recording:
-    """Two schemes as a recording has them: one-sided noise, now and then a bad process."""
+def made_up(
+    rounds: int = 60,
+    *,
+    noise: float = 0.008,
+    bad_share: float = 0.08,
+    wandering: float = 0.0,
+    seed: int = 4,
+) -> Recording:
+    """Two schemes as a recording has them: one-sided noise, now and then a bad process, and
+    from match to match a `wandering` that turns do not see.
+    """
     rng = random.Random(seed)
     cells: dict[str, dict[str, list[float]]] = {}
     blocks: dict[str, dict[str, list[list[float]]]] = {}
+    shifts: dict[str, dict[str, list[float]]] = {}
+
+    def play(name: str, match: str, level: float, factor: float, *, keep: bool) -> None:
+        for _ in range(rounds):
+            here = level * rng.uniform(1.0, 1.0 + wandering)
+            new, old = match.split("/")
+            least = {}
+            for variant, times in ((old, 1.0), (new, factor)):
+                bad = rng.expovariate(3) if rng.random() < bad_share else 0.0
+                least[variant] = here * times * (1 + abs(rng.gauss(0, noise)) + bad)
+                cells.setdefault(name, {}).setdefault(variant, []).append(least[variant])
+                if keep and variant != "A2":
+                    row = [least[variant] * (1 + rng.expovariate(5)) for _ in range(49)]
+                    kept = blocks.setdefault(name, {}).setdefault(variant, [])
+                    kept.append([least[variant], *row])
+            shift = math.log(least[new] / least[old])
+            shifts.setdefault(name, {}).setdefault(match, []).append(shift)
+
     for impl, level in (("vector/cpp", 780.0), ("flat-stack/cpp", 640.0)):
         step, cost = f"decode {impl} step_ns", f"decode {impl} alloc_free_interleaved_ns"
-        cells[step], blocks[step], cells[cost] = {}, {}, {}
-        for variant, factor in (("A0", 1.0), ("A1", 1.0), ("B5", 1.05)):
-            rows = []
-            for _ in range(rounds):
-                bad = rng.expovariate(3) if rng.random() < 0.08 else 0.0
-                base = level * factor * (1 + abs(rng.gauss(0, noise)) + bad)
-                rows.append([base] + [base * (1 + rng.expovariate(5)) for _ in range(49)])
-            blocks[step][variant] = rows
-            cells[step][variant] = [min(row) for row in rows]
-            if variant != "B5":
-                cells[cost][variant] = [3 * (1 + abs(rng.gauss(0, 0.02))) for _ in range(rounds)]
-    return Recording(rounds, cells, blocks, {"load_average": [1.0, 2.5]})
+        play(step, EQUAL, level, 1.0, keep=True)
+        play(step, SLOWER, level, 1.05, keep=True)
+        play(cost, EQUAL, 3.0, 1.0, keep=False)
+    return Recording(rounds, cells, blocks, shifts, {"load_average": [1.0, 2.5]})
+
+
+def stored(recording: Recording) -> str:
+    parts = {name: getattr(recording, name) for name in ("cells", "blocks", "shifts")}
+    return json.dumps({"schema_version": 2, **parts})
 
 
 def test_a_suite_swaps_labels_of_a_whole_process_and_loses_nothing() -> None:
@@ -187,17 +200,22 @@ def test_a_suite_swaps_labels_of_a_whole_process_and_loses_nothing() -> None:
         for i in range(6):
             number = suite.first + i
             for name in (step, cost):
-                pair = {suite.before(name).values[i], suite.after(name).values[i]}
+                before, after = suite.before(name).values[i], suite.after(name).values[i]
                 cell = recording.cells[name]
-                assert pair == {cell["A0"][number], cell["A1"][number]}
+                assert {before, after} == {cell["A0"][number], cell["A1"][number]}
+                # The made-up shift is that of the least blocks, so it tells the labels.
+                assert suite.after(name).shifts[i] == pytest.approx(math.log(after / before))
             is_swapped = suite.before(step).values[i] == recording.cells[step]["A1"][number]
             assert is_swapped == (
                 suite.before(cost).values[i] == recording.cells[cost]["A1"][number]
             )
             assert suite.before(step).values[i] == min(suite.before(step).blocks[i])
             swapped.add((impl, is_swapped))
-        slower = suite.after(step, slower=True)
-        assert slower.values == recording.cells[step]["B5"][suite.first : suite.first + 6]
+        window = slice(suite.first, suite.first + 6)
+        before, after = suite.before(step, slower=True), suite.after(step, slower=True)
+        assert before.values == recording.cells[step]["A2"][window]
+        assert after.values == recording.cells[step]["B5"][window]
+        assert after.shifts == recording.shifts[step][SLOWER][window]
     assert len(swapped) == 4
 
 
@@ -209,6 +227,7 @@ def test_the_whole_simulation_on_rounds_that_were_made_up() -> None:
     # Two schemes with one step each, 4 cells in a suite.
     assert (ours.equal.total(), ours.slowed.total()) == (80, 40)
     assert ours.found.total() >= 38
+    assert ours.found_by.total() == ours.found.total()
     assert [found.cells for _, found in counts.rivals] == [40] * (len(rival_rules()) + 2)
     # Equal programs and a rule with neither margin nor correction: false verdicts are seen.
     assert max(found.false_cells for _, found in counts.rivals) > 0
@@ -221,11 +240,23 @@ def test_the_whole_simulation_on_rounds_that_were_made_up() -> None:
     assert "load average 1.0 to 2.5" in text
 
 
+def test_wandering_that_turns_do_not_see_is_no_hindrance() -> None:
+    counts = count_verdicts(made_up(wandering=0.6, bad_share=0.02), 20, 1, Rule())
+    assert counts.ours.false_suites == 0
+    assert counts.ours.found.total() >= 38
+    alone = {one.name: found for one, found in counts.rivals if one.name.startswith("this gate")}
+    of_rounds, of_turns = alone.values()
+    assert of_turns.found >= 38
+    assert of_rounds.found <= 4
+
+
 def test_rounds_that_differ_between_programs_that_are_called_equal_are_found() -> None:
     # The simulation can fail: a recording whose A1 is slower, without swaps.
     recording = made_up()
-    for cell in recording.cells.values():
+    for name, cell in recording.cells.items():
         cell["A1"] = [value * 1.2 for value in cell["A1"]]  # type: ignore[index]
+        shifts = recording.shifts[name]
+        shifts[EQUAL] = [one + math.log(1.2) for one in shifts[EQUAL]]  # type: ignore[index]
     counts = count_verdicts(recording, 1, 1, Rule(), others=False)
     assert counts.apart.false_suites == 2
 
@@ -233,11 +264,10 @@ def test_rounds_that_differ_between_programs_that_are_called_equal_are_found() -
 def test_the_command_splices_and_names_itself(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    recording, page = made_up(32), tmp_path / "gate.md"
-    stored = tmp_path / "rounds.json"
-    stored.write_text(json.dumps({"cells": recording.cells, "blocks": recording.blocks}))
+    rounds, page = tmp_path / "rounds.json", tmp_path / "gate.md"
+    rounds.write_text(stored(made_up(32)))
     page.write_text("before\n<!-- BEGIN: gate simulation -->\n<!-- END: gate simulation -->\n")
-    words = ["--rounds", str(stored), "--suites", "2", "--splice", str(page)]
+    words = ["--rounds", str(rounds), "--suites", "2", "--splice", str(page)]
     monkeypatch.setattr(sys, "argv", ["gate_simulation.py", *words])
     gate_simulation.main()
     printed = capsys.readouterr().out.strip()
@@ -246,18 +276,27 @@ def test_the_command_splices_and_names_itself(
 
 
 def test_too_few_rounds_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    stored = tmp_path / "rounds.json"
-    stored.write_text(json.dumps({"cells": made_up(5).cells}))
-    monkeypatch.setattr(sys, "argv", ["gate_simulation.py", "--rounds", str(stored)])
+    rounds = tmp_path / "rounds.json"
+    rounds.write_text(stored(made_up(5)))
+    monkeypatch.setattr(sys, "argv", ["gate_simulation.py", "--rounds", str(rounds)])
     with pytest.raises(SystemExit, match="5 rounds; the rule looks at 30"):
         gate_simulation.main()
 
 
 def test_cells_of_unequal_rounds_are_no_recording(tmp_path: Path) -> None:
-    stored = tmp_path / "rounds.json"
-    stored.write_text(json.dumps({"cells": {"a": {"A0": [1.0], "A1": [1.0, 2.0]}}}))
-    with pytest.raises(ValueError, match="all must have as many"):
-        load_recording(stored)
+    rounds = tmp_path / "rounds.json"
+    recording = made_up(3)
+    recording.cells["decode vector/cpp step_ns"]["A1"].pop()  # type: ignore[attr-defined]
+    rounds.write_text(stored(recording))
+    with pytest.raises(ValueError, match=r"\[2, 3\] rounds; all must have as many"):
+        load_recording(rounds)
+
+
+def test_a_recording_of_another_form_is_told(tmp_path: Path) -> None:
+    rounds = tmp_path / "rounds.json"
+    rounds.write_text(json.dumps({"schema_version": 1, "cells": {}, "blocks": {}}))
+    with pytest.raises(ValueError, match="version 1 of a recording; this reads 2"):
+        load_recording(rounds)
 
 
 # --- the figures that the gate is to reach -------------------------------------------

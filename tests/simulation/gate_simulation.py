@@ -47,7 +47,7 @@ def main() -> None:
         command = "python tests/simulation/gate_simulation.py"
         if options.suites != 400 or options.seed != 1:
             command += f" --suites {options.suites} --seed {options.seed}"
-        splice(options.splice, SPLICED, text, f"{command} --splice {options.splice.name}")
+        splice(options.splice, SPLICED, text, f"{command} --splice {options.splice}")
 
 
 if __name__ == "__main__":

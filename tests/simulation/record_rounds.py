@@ -2,141 +2,168 @@
 
     python tests/simulation/record_rounds.py 60
 
-For each native scheme and each cell of `decode` three variants: A0 and A1, which are the
+For each native scheme and each cell of `decode` four variants: A0, A1 and A2, which are the
 same program, and B5, the same with so many more lookups in a step that it is about 5 %
-slower. How many is calibrated first and kept in the file. A round is one fresh process of
-each, the three of a cell back to back in random order, the cells in random order too. Every
-finished round is on the disk before the next begins, and a recording goes on where it ended.
+slower. How many is calibrated first and kept in the file. A round is two matches of each, as
+a check plays them: two fresh processes that take turns, A0 against A1 and A2 against B5, the
+matches in random order. Every finished round is on the disk before the next begins, and a
+recording goes on where it ended.
 
-The file is plain JSON: `cells` has the least block of each round in ns, `blocks` the 50
-blocks of `step_ns` that the rules of other tools need.
+The file is plain JSON: `cells` has the least block of each round in ns; `shifts` for each
+match of a round the logarithm of the change that its turns found; `blocks` the blocks of
+`step_ns` that the rules of other tools need.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import math
 import random
+import statistics
 import sys
 import tempfile
 import threading
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from recording import EQUAL, SCHEMA_VERSION, SLOWER
 from slower_step import with_extra_lookups
 
-from blockmark.measure.jobs import Job
 from blockmark.measure.machine import build_facts, load_average, machine_facts
-from blockmark.measure.programs import prepare
+from blockmark.measure.plan import Pair, Subject
+from blockmark.measure.player_process import PlayerProcess
+from blockmark.measure.programs import Prepared, prepare
+from blockmark.measure.turns import Alternated, alternate, turns_job
 from blockmark.report.files import replace_file
-from blockmark.runs.estimate import lower_quartile
 from blockmark.workload.builtin import find_scenario
 from blockmark.workload.program import Program
-from blockmark.workload.scenario import Cell, parse_setting
+from blockmark.workload.scenario import parse_setting
+from blockmark_impls.registry import resolve
 
 IMPLS = ("hash-map/cpp", "vector/cpp", "flat-stack/cpp")
-COST = "alloc_free_interleaved_ns"
+STEP, COST = "step_ns", "alloc_free_interleaved_ns"
 SLOWDOWN = 0.05
-# The first pass finds what a lookup costs, the second how many make the slowdown.
-_CALIBRATION_ROUNDS = (7, 15)
+# Matches of a pass, and the change, in SLOWDOWNs, that the next one aims at.
+_CALIBRATION = ((4, 2.0), (8, 1.0), (14, 1.0))
+_TIMEOUT_S = 60.0
 # What a reader needs to judge the recording by; nothing that names the machine.
 _MACHINE_FACTS = ("cpu_model", "cores", "architecture", "python")
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
+class Contestant:
     """An implementation in a cell, with the programs that its processes replay."""
 
-    cell: Cell
-    impl: str
-    job: dict[str, Any]  # as `prepare` made it: paths of the load, the models, the condition
+    pair: Pair
+    prepared: Prepared
 
     @property
     def name(self) -> str:
         """`decode (block_size 16) vector/cpp`, as a check calls it."""
-        return f"decode (block_size {self.cell['block_size']}) {self.impl}"
+        return f"decode (block_size {self.pair.cell['block_size']}) {self.pair.subject.name}"
 
-    def cost_program(self) -> str:
-        """The path of the program behind the other cost."""
-        for entry in self.job["models"]["alloc_free"]:
-            if COST in entry["metrics"].values():
-                return str(entry["path"])
-        raise ValueError(f"{self.name} has no {COST}")
+    def programs(self, *, cost: bool) -> dict[str, list[dict[str, Any]]]:
+        """The step, and with `cost` the other gated cost: as a check asks for them."""
+        models = self.prepared.jobs[self.pair.cell.key]["models"]
+        found = {"step": models["step"]}
+        if cost:
+            found["alloc_free"] = [
+                entry for entry in models["alloc_free"] if COST in entry["metrics"].values()
+            ]
+        return found
 
-    def slower(self, extra: int) -> str:
-        """The path of the load with `extra` more lookups a step; made when first asked for."""
-        load = Path(self.job["load"])
+    def slower(self, extra: int) -> dict[str, list[dict[str, Any]]]:
+        """The step with `extra` more lookups; made when first asked for."""
+        load = Path(self.prepared.jobs[self.pair.cell.key]["load"])
         path = load.with_name(f"load-{extra}.program")
         if not path.exists():
             with_extra_lookups(Program.load(load), extra).save(path)
-        return str(path)
-
-    def measure(self, step: str, seed: int, *, cost: bool) -> dict[str, Any]:
-        """One fresh process. Raises RuntimeError if it failed."""
-        request = {
-            "impl": self.impl,
-            "call_style": "native",
-            "params": self.cell.values,
-            "config": asdict(self.cell.pool_config),
-            "condition": self.job["condition"],
-            "step": step,
-            "cost": self.cost_program() if cost else None,
-            "seed": seed,
+        return {
+            "step": [{**entry, "path": str(path)} for entry in self.programs(cost=False)["step"]]
         }
-        script = str(Path(__file__).with_name("recorded_process.py"))
-        command = [sys.executable, "-P", script]
-        answer = Job(request, 120.0, threading.Event(), command=command).result()
-        if answer["status"] != "ok":
-            raise RuntimeError(f"{self.name}: {answer['reason']}")
-        return answer
+
+    def play(
+        self,
+        before: dict[str, list[dict[str, Any]]],
+        after: dict[str, list[dict[str, Any]]],
+        seed: int,
+        draw: random.Random,
+    ) -> Alternated:
+        """A match of two fresh processes. Raises RuntimeError if one failed."""
+        stop = threading.Event()
+        players: dict[int, PlayerProcess] = {}
+        try:
+            # Whose process is the older one is drawn too.
+            for side in draw.sample((0, 1), 2):
+                # The heap is aged by the seed: the same one for what is compared.
+                job = turns_job(self.pair, self.prepared, (before, after)[side], seed)
+                players[side] = PlayerProcess(job, _TIMEOUT_S, stop)
+        except BaseException:
+            for player in players.values():
+                player.kill()
+            raise
+        found = alternate((players[0], players[1]), draw)
+        if found.broken or STEP not in found.metrics:
+            raise RuntimeError(f"{self.name}: {found.answers} {found.unavailable}")
+        return found
 
 
-def calibrate(subject: Subject) -> int:
-    """How many more lookups a step make it slower by SLOWDOWN, by measuring.
+def calibrate(contestant: Contestant, draw: random.Random) -> int:
+    """How many more lookups a step make it slower by SLOWDOWN, by measuring in turns.
 
-    Lower quartiles of the least blocks of a few processes, plain and slower ones in turn.
+    First with far more of them, as a change that is lost in the noise would say nothing;
+    then in proportion, step by step nearer to the change itself, so that a first lookup
+    that costs more than those after it does no harm.
     """
-    extra = int(subject.cell["concurrency"]) // 4
-    for rounds in _CALIBRATION_ROUNDS:
-        plain: list[float] = []
-        slow: list[float] = []
-        for number in range(rounds):
-            for path, values in (
-                (subject.job["load"], plain),
-                (subject.slower(extra), slow),
-            ):
-                values.append(min(subject.measure(path, number, cost=False)["blocks"]))
-        change = lower_quartile(slow) / lower_quartile(plain) - 1.0
-        # A change that is lost in the noise says only that more is needed.
-        extra = max(1, round(extra * SLOWDOWN / max(change, SLOWDOWN / 8)))
+    extra = 2 * int(contestant.pair.cell["concurrency"])
+    for rounds, aim in _CALIBRATION:
+        plain, slow = contestant.programs(cost=False), contestant.slower(extra)
+        shifts = [
+            contestant.play(plain, slow, number, draw).metrics[STEP].shift
+            for number in range(rounds)
+        ]
+        change = max(SLOWDOWN / 4, math.expm1(statistics.median(shifts)))
+        extra = max(1, round(extra * aim * SLOWDOWN / change))
     return extra
 
 
-def record_round(recording: dict[str, Any], subjects: list[Subject]) -> None:
-    """Measure every variant of every subject once, and add it to the recording."""
+def record_round(recording: dict[str, Any], contestants: list[Contestant]) -> None:
+    """Play both matches of every contestant once, and add them to the recording."""
     number = recording["rounds"]
-    rng = random.Random(recording["seed"] * 1_000_003 + number)
-    found: list[tuple[str, str, dict[str, Any]]] = []
-    for subject in rng.sample(subjects, len(subjects)):
-        for variant in rng.sample(["A0", "A1", "B5"], 3):
-            slow = variant == "B5"
-            extra = recording["extra_lookups"][subject.name]
-            step = subject.slower(extra) if slow else subject.job["load"]
-            # The heap is aged by the seed: the same one for what is compared.
-            answer = subject.measure(step, number, cost=not slow)
-            found.append((subject.name, variant, answer))
+    draw = random.Random(recording["seed"] * 1_000_003 + number)
+    found: list[tuple[Contestant, str, Alternated]] = []
+    for contestant in draw.sample(contestants, len(contestants)):
+        for match in draw.sample((EQUAL, SLOWER), 2):
+            if match == EQUAL:
+                before = after = contestant.programs(cost=True)
+            else:
+                before = contestant.programs(cost=False)
+                after = contestant.slower(recording["extra_lookups"][contestant.name])
+            found.append((contestant, match, contestant.play(before, after, number, draw)))
     # Only a whole round is one.
-    for name, variant, answer in found:
-        step_cell = recording["cells"].setdefault(f"{name} step_ns", {})
-        step_cell.setdefault(variant, []).append(_short(min(answer["blocks"]), 5))
-        blocks = recording["blocks"].setdefault(f"{name} step_ns", {})
-        blocks.setdefault(variant, []).append([_short(block, 4) for block in answer["blocks"]])
-        if "cost" in answer:
-            cost_cell = recording["cells"].setdefault(f"{name} {COST}", {})
-            cost_cell.setdefault(variant, []).append(_short(answer["cost"], 5))
+    for contestant, match, played in found:
+        new, old = match.split("/")
+        for metric in (STEP, COST) if match == EQUAL else (STEP,):
+            name, compared = f"{contestant.name} {metric}", played.metrics[metric]
+            _add(recording["cells"], name, old, _short(compared.before, 5))
+            _add(recording["cells"], name, new, _short(compared.after, 5))
+            _add(recording["shifts"], name, match, _short(compared.shift, 4))
+            if metric == STEP:
+                blocks = [
+                    [_short(block, 4) for pair in compared.pairs for block in pair[side]]
+                    for side in (0, 1)
+                ]
+                if match == EQUAL:
+                    _add(recording["blocks"], name, old, blocks[0])
+                _add(recording["blocks"], name, new, blocks[1])
     recording["load_average"].append(round(load_average(), 1))
     recording["rounds"] += 1
+
+
+def _add(part: dict[str, Any], name: str, kind: str, value: object) -> None:
+    part.setdefault(name, {}).setdefault(kind, []).append(value)
 
 
 def _short(value: float, digits: int) -> float:
@@ -149,7 +176,7 @@ def _new_recording(seed: int) -> dict[str, Any]:
     machine = machine_facts()
     return {
         "schema": "blockmark.gate-rounds",
-        "schema_version": 1,
+        "schema_version": SCHEMA_VERSION,
         "seed": seed,
         "machine": {name: machine[name] for name in _MACHINE_FACTS},
         "compiler": f"{build_facts()['compiler']} {build_facts()['flags']}".strip(),
@@ -157,6 +184,7 @@ def _new_recording(seed: int) -> dict[str, Any]:
         "rounds": 0,
         "load_average": [],
         "cells": {},
+        "shifts": {},
         "blocks": {},
     }
 
@@ -169,23 +197,28 @@ def main() -> None:
     parser.add_argument("--output", type=Path, default=here / "rounds.json")
     parser.add_argument("--seed", type=int, default=1, help="of a new recording (default: 1)")
     options = parser.parse_args()
+    recording = _new_recording(options.seed)
     if options.output.exists():
         recording = json.loads(options.output.read_text("utf-8"))
-    else:
-        recording = _new_recording(options.seed)
+        if recording["schema_version"] != SCHEMA_VERSION:
+            sys.exit(f"{options.output} was recorded in another form; delete it first")
     models = dict([parse_setting("models=step,alloc_free")])
     cells = find_scenario("decode").override(models).cells()
     with tempfile.TemporaryDirectory(prefix="blockmark-") as folder:
         prepared = prepare(cells, Path(folder))
-        subjects = [
-            Subject(cell, impl, prepared.jobs[cell.key]) for cell in cells for impl in IMPLS
+        contestants = [
+            Contestant(Pair(cell, Subject.of(resolve(impl)[0], cell)), prepared)
+            for cell in cells
+            for impl in IMPLS
         ]
-        for subject in subjects:
-            if subject.name not in recording["extra_lookups"]:
-                extra = recording["extra_lookups"][subject.name] = calibrate(subject)
-                print(f"{subject.name}: {extra} more lookups a step", file=sys.stderr)
+        draw = random.Random(recording["seed"])
+        for contestant in contestants:
+            if contestant.name not in recording["extra_lookups"]:
+                extra = calibrate(contestant, draw)
+                recording["extra_lookups"][contestant.name] = extra
+                print(f"{contestant.name}: {extra} more lookups a step", file=sys.stderr)
         while recording["rounds"] < options.rounds:
-            record_round(recording, subjects)
+            record_round(recording, contestants)
             text = json.dumps(recording, separators=(",", ":"), sort_keys=True)
             text = text.replace('],"', '],\n"')
             replace_file(options.output, (text + "\n").encode())

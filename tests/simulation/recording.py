@@ -3,34 +3,43 @@
 from __future__ import annotations
 
 import json
+import math
 import random
+import statistics
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from blockmark.runs.estimate import lower_quartile
+T = TypeVar("T")
 
-STEP = "step_ns"
+SCHEMA_VERSION = 2
+# The matches of a round: what a shift is between.
+EQUAL, SLOWER = "A1/A0", "B5/A2"
 
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One side of a cell: the value of each round, and its blocks where they were kept."""
+    """One side of a cell: the value of each round, its blocks where they were kept, and the
+    shifts from the other side to this one where it is the one after.
+    """
 
     values: list[float]
     blocks: list[Sequence[float]]
+    shifts: list[float] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
 class Recording:
     """What `record_rounds.py` wrote. `cells` is name -> variant -> ns of each round;
-    `blocks` name -> variant -> ns of the blocks of each round.
+    `blocks` name -> variant -> ns of the blocks of each round. `shifts` name -> match -> the
+    logarithm of the change that each round's turns found.
     """
 
     rounds: int
     cells: Mapping[str, Mapping[str, Sequence[float]]]
     blocks: Mapping[str, Mapping[str, Sequence[Sequence[float]]]]
+    shifts: Mapping[str, Mapping[str, Sequence[float]]]
     facts: Mapping[str, Any]
 
     @property
@@ -39,24 +48,26 @@ class Recording:
         return [name for name, variants in self.cells.items() if "B5" in variants]
 
     def true_change(self, name: str) -> float:
-        """How much slower B5 is over all rounds, as a share of one."""
-        cell = self.cells[name]
-        return lower_quartile(cell["B5"]) / lower_quartile([*cell["A0"], *cell["A1"]]) - 1.0
+        """How much slower B5 is, the median over all rounds, as a share of one."""
+        return math.exp(statistics.median(self.shifts[name][SLOWER])) - 1.0
 
 
 def load_recording(path: Path) -> Recording:
-    """Read a recording. Raises ValueError if its cells have not the same rounds."""
+    """Read a recording. Raises ValueError for another version, and for unequal rounds."""
     data = json.loads(path.read_text("utf-8"))
+    if data.get("schema_version") != SCHEMA_VERSION:
+        raise ValueError(
+            f"{path}: version {data.get('schema_version')} of a recording; "
+            f"this reads {SCHEMA_VERSION}: record again"
+        )
+    parts = [data["cells"], data["blocks"], data["shifts"]]
     lengths = {
-        len(values)
-        for part in (data["cells"], data.get("blocks", {}))
-        for variants in part.values()
-        for values in variants.values()
+        len(values) for part in parts for kinds in part.values() for values in kinds.values()
     }
     if len(lengths) != 1:
         raise ValueError(f"{path}: cells have {sorted(lengths)} rounds; all must have as many")
-    facts = {name: data[name] for name in data if name not in ("cells", "blocks")}
-    return Recording(lengths.pop(), data["cells"], data.get("blocks", {}), facts)
+    facts = {name: data[name] for name in data if name not in ("cells", "blocks", "shifts")}
+    return Recording(lengths.pop(), *parts, facts)
 
 
 def subject_of(cell: str) -> str:
@@ -70,7 +81,8 @@ class Suite:
 
     A0 and A1 change sides at random, for each process and round. That makes as many other
     recordings as there are ways to label two equal programs, all equally likely, as the
-    order inside a round was random. Cells of one process change sides together.
+    order inside a round was random; a shift changes its sign with them. Cells of one process
+    change sides together. The slower program played against a third equal one, A2.
     """
 
     recording: Recording
@@ -92,20 +104,35 @@ class Suite:
         subjects = dict.fromkeys(map(subject_of, recording.cells))
         return cls(recording, first, rounds, {name: [False] * rounds for name in subjects})
 
-    def before(self, cell: str) -> Side:
-        """The side that is called the baseline."""
-        return self._side(cell, [("A0", "A1")[swap] for swap in self.swaps[subject_of(cell)]])
+    def before(self, cell: str, *, slower: bool = False) -> Side:
+        """The side that is called the baseline: `slower` is what it is to be held against."""
+        equal = [("A0", "A1")[swap] for swap in self.swaps[subject_of(cell)]]
+        # A2's blocks are not kept; for rules that ask for blocks another equal process serves.
+        return Side(
+            self._of(self.recording.cells, cell, ["A2"] * self.rounds if slower else equal),
+            self._of(self.recording.blocks, cell, equal),
+        )
 
     def after(self, cell: str, *, slower: bool = False) -> Side:
         """The other side: the same program, or the slower one."""
-        if slower:
-            return self._side(cell, ["B5"] * self.rounds)
-        return self._side(cell, [("A1", "A0")[swap] for swap in self.swaps[subject_of(cell)]])
-
-    def _side(self, cell: str, variants: Sequence[str]) -> Side:
-        values, blocks = self.recording.cells[cell], self.recording.blocks.get(cell)
-        window = [(variant, self.first + i) for i, variant in enumerate(variants)]
+        swaps = self.swaps[subject_of(cell)]
+        variants = ["B5" if slower else ("A1", "A0")[swap] for swap in swaps]
+        shifts = self._of(self.recording.shifts, cell, [SLOWER if slower else EQUAL] * self.rounds)
+        if not slower:
+            shifts = [-one if swap else one for one, swap in zip(shifts, swaps, strict=True)]
         return Side(
-            [values[variant][i] for variant, i in window],
-            [blocks[variant][i] for variant, i in window] if blocks else [],
+            self._of(self.recording.cells, cell, variants),
+            self._of(self.recording.blocks, cell, variants),
+            shifts,
         )
+
+    def _of(
+        self,
+        part: Mapping[str, Mapping[str, Sequence[T]]],
+        cell: str,
+        kinds: Sequence[str],
+    ) -> list[T]:
+        """What each round of the window has of its kind; nothing where none was kept."""
+        if cell not in part:
+            return []
+        return [part[cell][kind][self.first + i] for i, kind in enumerate(kinds)]

@@ -59,11 +59,13 @@ def _findings(ours: OurCounts, apart: OurCounts, better: Improvements, rule: Rul
     return (
         f"Suites of equal programs with any false verdict: {_of(ours.false_suites, ours.suites)}. "
         f"Slower steps found: {_of(found, slowed)}; called unchanged: "
-        f"{_of(ours.called_unchanged, slowed)}. In the windows that share no round, with labels "
+        f"{_of(ours.called_unchanged, slowed)}. Those found were decided by the turns "
+        f"{ours.found_by['turns']:,} times, by the rounds {ours.found_by['rounds']:,} times. "
+        "In the windows that share no round, with labels "
         f"as recorded: {_of(apart.false_suites, apart.suites)} suites with a false verdict, "
         f"{_of(apart.found.total(), apart.slowed.total())} slower steps found.\n\n"
         f"A step that became as much faster, at the first look ({rule.looks[0]} rounds), which is "
-        "too early to call it improved: called unchanged "
+        "too early to call it improved: called unchanged by the ranks of rounds "
         f"{_of(better.two_sided, better.cells)} times; without the lower end of the ratio, as the "
         f"rule was first designed, {_of(better.one_sided, better.cells)} times."
     )

@@ -1,4 +1,4 @@
-"""What rules say of suites, counted: the gate's own, other tools', and one that was dropped."""
+"""What rules say of suites, counted: the gate's own, its tests alone, and other tools'."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from paired_rule import paired_rules
 from recording import Recording, Side, Suite, subject_of
 from rival_rules import RivalRule, rival_rules
+from single_tests import single_tests
 
 from blockmark.runs.estimate import lower_quartile
 from blockmark.verdict.gate import GateCell, Rule, judge
@@ -27,11 +27,13 @@ def judge_suite(suite: Suite, slower: Iterable[str], rule: Rule) -> list[GateCel
         margin = margin_for(name.rpartition(" ")[2])
         assert margin is not None
         cells.append(GateCell(name, margin.share))
-        sides.append((suite.before(name), suite.after(name, slower=name in slower)))
+        slow = name in slower
+        sides.append((suite.before(name, slower=slow), suite.after(name, slower=slow)))
     for look in rule.looks:
         for cell, (before, after) in zip(cells, sides, strict=True):
             if cell.verdict is None:
                 cell.before, cell.after = before.values[:look], after.values[:look]
+                cell.shifts = after.shifts[:look]
         judge(cells, rule, last=look == rule.looks[-1])
     return cells
 
@@ -54,6 +56,7 @@ class OurCounts:
     slowed: Counter[str] = field(default_factory=Counter)  # by cell: how often it was slower
     found: Counter[str] = field(default_factory=Counter)
     slowed_rounds: Counter[str] = field(default_factory=Counter)
+    found_by: Counter[str] = field(default_factory=Counter)  # by test
     called_unchanged: int = 0
 
     def add_equal(self, cells: Iterable[GateCell]) -> None:
@@ -74,6 +77,7 @@ class OurCounts:
             if cell.name in slower:
                 self.slowed[cell.name] += 1
                 self.found[cell.name] += cell.verdict == "regressed"
+                self.found_by[cell.decided_by] += cell.verdict == "regressed"
                 self.slowed_rounds[cell.name] += cell.rounds
                 self.called_unchanged += cell.verdict == "unchanged"
 
@@ -93,9 +97,9 @@ class RivalCounts:
         """One suite: every step against itself, and against the slower one."""
         told = 0
         for name in suite.recording.steps:
-            before = suite.before(name)
-            told += rule.judge(before, suite.after(name)) is not None
-            self.found += rule.judge(before, suite.after(name, slower=True)) == "regressed"
+            told += rule.judge(suite.before(name), suite.after(name)) is not None
+            sides = (suite.before(name, slower=True), suite.after(name, slower=True))
+            self.found += rule.judge(*sides) == "regressed"
             self.cells += 1
             self.slowed += 1
         self.false_cells += told
@@ -105,7 +109,7 @@ class RivalCounts:
 
 @dataclass(slots=True)
 class Improvements:
-    """The first look at a step that became faster: which rule calls it unchanged there."""
+    """The first look at a step that became faster: what ranks of rounds call unchanged there."""
 
     cells: int = 0
     one_sided: int = 0
@@ -119,7 +123,7 @@ class Improvements:
             assert margin is not None
             limit = 1.0 + margin.share
             before = suite.after(name, slower=True).values[:look]
-            after = suite.before(name).values[:look]
+            after = suite.before(name, slower=True).values[:look]
             ratio = lower_quartile(after) / lower_quartile(before)
             told = p_greater(before, [value / limit for value in after]) <= rule.beta
             self.cells += 1
@@ -146,8 +150,8 @@ def count_verdicts(
     rng = random.Random(seed)
     counts = Counts(suites, seed)
     if others and recording.blocks:
-        variants = paired_rules(rule, len(recording.cells))
-        counts.rivals = [(one, RivalCounts()) for one in [*rival_rules(), *variants]]
+        alone = single_tests(rule, len(recording.cells))
+        counts.rivals = [(one, RivalCounts()) for one in [*rival_rules(), *alone]]
     impls = list(dict.fromkeys(map(impl_of, recording.steps)))
     for _ in range(suites):
         suite = Suite.draw(recording, rule.looks[-1], rng)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from .errors import EXIT_INTERRUPTED, EXIT_NOTHING, exit_code_of
-from .options import Caches, Counters, Output, Seed, Timeout
+from .options import Caches, Output, Seed, Timeout
 
 if TYPE_CHECKING:
     from blockmark.runs.model import Run
@@ -40,7 +40,14 @@ def command(
             "after the fact, which changes no verdict.",
         ),
     ] = False,
-    counters: Counters = None,
+    counters: Annotated[
+        str | None,
+        typer.Option(
+            show_default="auto",
+            metavar="auto|pmu|callgrind|software|none",
+            help="Where cache misses come from, as for run; miss rates need a source.",
+        ),
+    ] = None,
     cache: Caches = None,
     output: Output = Path("results"),
     splice: Annotated[

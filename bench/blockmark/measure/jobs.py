@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from pathlib import Path
     from threading import Event
 
-_COMMAND = [sys.executable, "-P", "-m", "blockmark.measure.worker"]
+COMMAND = [sys.executable, "-P", "-m", "blockmark.measure.worker"]
 # How often a waiting parent looks whether it should stop. A wait on a pipe, so the
 # measured process does not notice.
-_PATIENCE_S = 0.5
+PATIENCE_S = 0.5
 _SIGNALS = {s.value: s.name for s in signal.Signals}
 
 
@@ -56,7 +56,7 @@ class Job:
         # A session of its own: an interrupt at the terminal reaches only the parent,
         # which then ends the worker's whole group.
         self._process = subprocess.Popen(
-            command or _COMMAND,
+            command or COMMAND,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -73,7 +73,7 @@ class Job:
         try:
             while True:
                 try:
-                    out, err = self._process.communicate(request, timeout=_PATIENCE_S)
+                    out, err = self._process.communicate(request, timeout=PATIENCE_S)
                     break
                 except subprocess.TimeoutExpired:
                     request = None  # it was sent
@@ -81,10 +81,7 @@ class Job:
                         raise KeyboardInterrupt from None
                     if time.monotonic() > deadline:
                         self.kill()
-                        return {
-                            "status": "timeout",
-                            "reason": f"no answer within {self.timeout:g} s; it was ended",
-                        }
+                        return no_answer(self.timeout)
         except BaseException:
             self.kill()
             raise
@@ -92,8 +89,7 @@ class Job:
 
     def kill(self) -> None:
         """End the worker and all that it started."""
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(self._process.pid, signal.SIGKILL)
+        end_group(self._process.pid)
         with suppress(subprocess.TimeoutExpired):
             self._process.communicate(timeout=5)
 
@@ -101,11 +97,29 @@ class Job:
 def _read_answer(code: int, out: str, err: str) -> dict[str, Any]:
     if code != 0 or not out:
         return {"status": "failed", "reason": why_ended(code, err)}
+    return read_line(out.splitlines()[-1])
+
+
+def read_line(line: str | bytes) -> dict[str, Any]:
+    """A process's answer, or that it is none."""
     try:
-        answer: dict[str, Any] = json.loads(out.splitlines()[-1])
+        answer = json.loads(line)
     except ValueError:
+        answer = None
+    if not isinstance(answer, dict):
         return {"status": "failed", "reason": "the process's answer is not JSON"}
     return answer
+
+
+def no_answer(timeout: float) -> dict[str, Any]:
+    """The answer in place of one that did not come."""
+    return {"status": "timeout", "reason": f"no answer within {timeout:g} s; it was ended"}
+
+
+def end_group(leader: int) -> None:
+    """End a process that leads a session, and all that it started."""
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(leader, signal.SIGKILL)
 
 
 def why_ended(code: int, stderr: str) -> str:

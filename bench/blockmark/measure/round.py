@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from blockmark_impls.registry import Implementation
 
     from .probes.pmu import Pmu
-    from .replay import Evictor
+    from .replay import Evictor, Replay
 
 Raw = dict[str, dict[str, Any]]
 
@@ -68,30 +68,10 @@ class RoundOf(SubjectSetup):
 
     def measure(self, model: str, program: Program, names: dict[int, str], *, pool: bool) -> None:
         """Measure one Program of a model."""
-        wanted = list(names.values())
-        if self.params["cache"] != "hot" and (self.evictor is None or model not in _COLD_MODELS):
-            reason = (
-                self.cold_reason
-                if self.evictor is None
-                else (f"cache = {self.params['cache']} is measured for {', '.join(_COLD_MODELS)}")
-            )
-            self.unavailable(wanted, reason)
+        found = self.made_ready(model, program, list(names.values()), pool=pool)
+        if found is None:
             return
-        if pool:
-            target = self.pool()
-            if target is None:
-                self.unavailable(wanted, "the implementation has no pool of its own")
-                return
-        else:
-            target = self.manager()
-        try:
-            replay = bind(target, program, self.call_style)
-        except MissingOperationsError as missing:
-            # A control that has no such operation has no such floor; nothing is missed.
-            if self.impl.kind != "control":
-                self.unavailable(wanted, str(missing))
-            return
-        replay.setup()
+        target, replay = found
         cursor = Cursor(replay, program)
         if model == "step":
             self._measure_step(target, cursor, names)
@@ -106,6 +86,35 @@ class RoundOf(SubjectSetup):
             self._count(cursor, names, costs)
         if not pool:
             self.free_all(target)
+
+    def made_ready(
+        self, model: str, program: Program, wanted: list[str], *, pool: bool
+    ) -> tuple[Any, Replay] | None:
+        """The target and its replay, set up; None where `metrics` says why there is none."""
+        if self.params["cache"] != "hot" and (self.evictor is None or model not in _COLD_MODELS):
+            reason = (
+                self.cold_reason
+                if self.evictor is None
+                else (f"cache = {self.params['cache']} is measured for {', '.join(_COLD_MODELS)}")
+            )
+            self.unavailable(wanted, reason)
+            return None
+        if pool:
+            target = self.pool()
+            if target is None:
+                self.unavailable(wanted, "the implementation has no pool of its own")
+                return None
+        else:
+            target = self.manager()
+        try:
+            replay = bind(target, program, self.call_style)
+        except MissingOperationsError as missing:
+            # A control that has no such operation has no such floor; nothing is missed.
+            if self.impl.kind != "control":
+                self.unavailable(wanted, str(missing))
+            return None
+        replay.setup()
+        return target, replay
 
     def _measure_step(self, manager: Any, cursor: Cursor, names: dict[int, str]) -> None:
         control = self.impl.kind == "control"

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import blockmark
 
 from .jobs import Job
+from .player_process import PlayerProcess
 from .side_start import AS_INSTALLED
 
 if TYPE_CHECKING:
@@ -50,6 +51,13 @@ class Side:
     def job(self, request: dict[str, Any], timeout_s: float, stop: Event | None = None) -> Job:
         """A process of this side, started with a request as `worker.py` reads it."""
         return Job(request, timeout_s, stop or Event(), command=self.command(), cwd=self.cwd)
+
+    def player(
+        self, request: dict[str, Any], timeout_s: float, stop: Event | None = None
+    ) -> PlayerProcess:
+        """A process of this side that plays in turns, started with a job of `turns_job`."""
+        event = stop or Event()
+        return PlayerProcess(request, timeout_s, event, command=self.command(), cwd=self.cwd)
 
 
 @dataclass(frozen=True, slots=True)

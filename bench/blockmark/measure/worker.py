@@ -1,4 +1,4 @@
-"""One measured process: reads a job on stdin, writes one JSON line on stdout.
+"""One measured process: reads a job on stdin, a line, and writes one JSON line on stdout.
 
 It imports only what it measures with. What an implementation prints goes to stderr,
 so that it can't be taken for the answer. Started by `jobs.py` as
@@ -12,10 +12,13 @@ import os
 import resource
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from blockmark_impls.contract import PoolConfig
 from blockmark_impls.registry import TargetError, resolve
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 # Half of any first-level cache; about 10 us a try, so that one is undisturbed.
 _CONTROL_BYTES, _CONTROL_TRIES = 16_384, 200
@@ -25,12 +28,18 @@ def main() -> None:
     """Do the job named on stdin."""
     answer = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
-    job = json.load(sys.stdin)
+    # One line: what is played in turns is told more later.
+    job = json.loads(sys.stdin.readline())
     if limit := job.get("memory_limit"):
         # A blow-up becomes a MemoryError here, not a machine that swaps.
         resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+
+    def say(message: dict[str, Any]) -> None:
+        answer.write(json.dumps(message, allow_nan=False) + "\n")
+        answer.flush()
+
     try:
-        result = run_job(job)
+        result = run_job(job, say)
     except MemoryError:
         result = {
             "status": "failed",
@@ -40,12 +49,11 @@ def main() -> None:
         raise SystemExit(130) from None
     except Exception as error:  # the implementation's: a result of its own
         result = {"status": "failed", "reason": one_line(error)}
-    answer.write(json.dumps(result, allow_nan=False) + "\n")
-    answer.flush()
+    say(result)
 
 
-def run_job(job: dict[str, Any]) -> dict[str, Any]:
-    """The result of a job, as the run file's journal keeps it."""
+def run_job(job: dict[str, Any], say: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
+    """The result of a job, as the run file's journal keeps it; `say` tells what comes before."""
     try:
         if job["kind"] == "describe":
             from .describe import describe
@@ -63,11 +71,14 @@ def run_job(job: dict[str, Any]) -> dict[str, Any]:
             from .allocation_count import count_allocations
 
             return count_allocations(impl, config, job)
+        if job["kind"] == "turns":
+            from .turn_player import play
+
+            play(impl, config, job, sys.stdin, say)
+            return {"status": "ok", "control_ns": first_level_ns()}
         from .round import measure_round
 
-        metrics = measure_round(impl, config, job)
-        control = {"control_ns": first_level_ns()} if job.get("control") else {}
-        return {"status": "ok", "metrics": metrics, **control}
+        return {"status": "ok", "metrics": measure_round(impl, config, job)}
     except TargetError as error:
         return {"status": "unavailable", "reason": str(error)}
 

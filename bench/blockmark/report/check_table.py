@@ -146,6 +146,9 @@ def verdict_word(cell: CellVerdict) -> str:
 def words(cell: CellVerdict) -> str:
     """What there is to say of a cell besides its numbers; may be empty."""
     parts = [cell.label, cell.reason]
+    if cell.decided_by == "turns" and cell.verdict in ("regressed", "improved"):
+        # It need not be the quotient of the two columns beside it.
+        parts.append("ratio of turns side by side")
     if cell.verdict == "inconclusive":
         parts.append(
             "even a tenfold change could not have been seen"

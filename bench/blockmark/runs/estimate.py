@@ -56,20 +56,20 @@ def lower_quartile(values: Sequence[float]) -> float:
     """
     _check(values)
     ordered = sorted(values)
-    below, fraction = _quartile_position(len(ordered))
+    below, fraction = _position(len(ordered), _QUARTER)
     if not fraction:
         return ordered[below]
     return ordered[below] + fraction * (ordered[below + 1] - ordered[below])
 
 
 class Resampler:
-    """Bootstrap replicates of a lower quartile, the same for the same seed.
+    """Bootstrap replicates of a lower quartile or a median, the same for the same seed.
 
     Efron and Tibshirani 1993, "An Introduction to the Bootstrap": draw n of the n
     rounds with replacement, take the statistic, `resamples` times; the percentile
     interval (chapter 13) is the middle `confidence` of what comes out.
 
-    Only the two order statistics next to the quartile are drawn, not whole samples:
+    Only the two order statistics next to the quantile are drawn, not whole samples:
     the k-th smallest of n uniform variables has a Beta(k, n - k + 1) distribution,
     and the distance to the next one, as a share of what is left, Beta(1, n - k)
     (David and Nagaraja 2003, "Order Statistics", 2.1 and 2.2). The result has
@@ -86,7 +86,7 @@ class Resampler:
         self._seed = seed
         self._resamples = resamples
         self._tails = ((1.0 - confidence) / 2.0, (1.0 + confidence) / 2.0)
-        self._draws: dict[tuple[int, int], tuple[NDArray[np.intp], NDArray[np.intp]]] = {}
+        self._draws: dict[tuple[int, float, int], tuple[NDArray[np.intp], NDArray[np.intp]]] = {}
 
     def lower_quartiles(self, values: Sequence[float], stream: int = 0) -> NDArray[np.float64]:
         """The replicates, shape [resamples], in the unit of `values`.
@@ -94,12 +94,19 @@ class Resampler:
         Two samples that are set against each other need different `stream`s: their
         draws must not depend on each other.
         """
+        return self._quantiles(values, _QUARTER, stream)
+
+    def medians(self, values: Sequence[float], stream: int = 0) -> NDArray[np.float64]:
+        """The replicates of the median instead; else as `lower_quartiles`."""
+        return self._quantiles(values, 0.5, stream)
+
+    def _quantiles(self, values: Sequence[float], share: float, stream: int) -> NDArray[np.float64]:
         import numpy as np
 
         _check(values)
         ordered = np.sort(np.asarray(values, dtype=np.float64))
-        _, fraction = _quartile_position(len(ordered))
-        below, above = self._indices(len(ordered), stream)
+        _, fraction = _position(len(ordered), share)
+        below, above = self._indices(len(ordered), share, stream)
         lower = ordered[below]
         replicates: NDArray[np.float64] = lower + fraction * (ordered[above] - lower)
         return replicates
@@ -111,13 +118,16 @@ class Resampler:
         low, high = np.quantile(replicates, self._tails)
         return float(low), float(high)
 
-    def _indices(self, n: int, stream: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """Which of the n sorted values stand next to the quartile, for each resample."""
+    def _indices(
+        self, n: int, share: float, stream: int
+    ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Which of the n sorted values stand next to the quantile, for each resample."""
         import numpy as np
 
-        if (n, stream) not in self._draws:
+        key = n, share, stream
+        if key not in self._draws:
             random = np.random.default_rng([self._seed, n, stream])
-            position, _ = _quartile_position(n)
+            position, _ = _position(n, share)
             k = position + 1
             lower = random.beta(k, n - k + 1, self._resamples)
             upper = lower
@@ -127,8 +137,8 @@ class Resampler:
             below, above = (
                 np.minimum((n * part).astype(np.intp), n - 1) for part in (lower, upper)
             )
-            self._draws[n, stream] = (below, above)
-        return self._draws[n, stream]
+            self._draws[key] = (below, above)
+        return self._draws[key]
 
 
 def estimate_cost(values: Sequence[float], resampler: Resampler) -> Estimate:
@@ -171,9 +181,9 @@ def estimate_exact(values: Sequence[float]) -> Estimate:
     )
 
 
-def _quartile_position(n: int) -> tuple[int, float]:
-    """Index of the sorted value below the quartile, and the way from it to the next."""
-    position = _QUARTER * (n - 1)
+def _position(n: int, share: float) -> tuple[int, float]:
+    """Index of the sorted value below the quantile, and the way from it to the next."""
+    position = share * (n - 1)
     below = math.floor(position)
     return below, position - below
 

@@ -1,8 +1,8 @@
 """The loop of `blockmark check`: both sides measured now, in turn, until the rule has decided.
 
-A round of a pair is two fresh processes back to back, one a side, in an order that is drawn
-for every round. After each planned look the rule judges, and pairs whose cells are all
-decided are not run again.
+A round of a pair is a match of two fresh processes, one a side, that play in turns; who goes
+first is drawn for every turn. After each planned look the rule judges, and pairs whose cells
+are all decided are not run again.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from blockmark.measure.machine import cache_sizes, load_average, memory_limit, usable_cores
-from blockmark.measure.probes.timing import Budget
+from blockmark.measure.machine import load_average, usable_cores
 from blockmark.measure.programs import prepare
 from blockmark.measure.session import termination_as_interrupt
 from blockmark.measure.sides import Described, Side, describe_side
+from blockmark.measure.turns import Alternated, Turns, alternate, turns_job
 from blockmark.measure.verification import verify_job
 from blockmark.runs.estimate import Resampler, lower_quartile
 from blockmark.verdict.check import MOST_DROPPED, CellVerdict, CheckResult
@@ -37,16 +37,6 @@ if TYPE_CHECKING:
 
 Progress = Callable[[int, int, str], None]
 
-# About 50 blocks a metric: with 20 the same rule finds a slowdown of 5 % in 97 % of the
-# cases, with 10 in 80 %. Single steps are not gated, so only as few as there must be.
-CHECK_BUDGET = Budget(
-    blocks=50,
-    block_ns=500_000,
-    step_blocks=50,
-    step_block_ns=1_000_000,
-    latency_ns=0,
-    least_steps=0,
-)
 _OPERATIONS, _RANDOM_PROGRAMS = 24_000, 20
 # The least load of a first-level cache was within this in 95 % of 4,440 processes.
 _MOST_CONTROL = 0.02
@@ -57,16 +47,16 @@ _SIDES = ("before", "after")
 class Effort:
     """How long a check may go on.
 
-    `rounds` replaces the rule's last look; `budget_s` is measuring time in seconds, and
-    `timeout_s` that of one process. With `to_the_end` decided pairs go on being measured,
-    so that all rounds tell what could be seen.
+    `rounds` replaces the rule's last look; `turns` is how long one round is, `budget_s`
+    measuring time in seconds, and `timeout_s` that of one process. With `to_the_end`
+    decided pairs go on being measured, so that all rounds tell what could be seen.
     """
 
     rule: Rule = field(default_factory=Rule)
     rounds: int | None = None
     budget_s: float = 110.0
     timeout_s: float = 60.0
-    budget: Budget = CHECK_BUDGET
+    turns: Turns = field(default_factory=Turns)
     to_the_end: bool = False
     allow_missing: bool = False
 
@@ -255,70 +245,65 @@ class _Match:
         drawn: list[str] = []
         self._order.append(drawn)
         for contest in order:
-            sides = [0, 1]
-            draw.shuffle(sides)
             if self._time_left() < _mean(self._pair_s):
                 return False
             began = time.monotonic()
-            answers = {side: self._measure(contest, side, number) for side in sides}
+            found = self._play(contest, number)
             self._pair_s.append(time.monotonic() - began)
-            self._keep(contest, [answers[0], answers[1]])
-            drawn.append(f"{'AB' if sides[0] == 0 else 'BA'} {contest.name}")
+            self._keep(contest, found)
+            drawn.append(contest.name)
             self._advance(f"measured {contest.name}")
         return True
 
-    def _measure(self, contest: Contest, side: int, number: int) -> dict[str, Any]:
-        pair = (contest.before, contest.after)[side]
-        programs = self._prepared.jobs[pair.cell.key]
-        job = {
-            "kind": "measure",
-            "impl": pair.subject.target,
-            "call_style": pair.call_style,
-            "params": pair.cell.values,
-            "config": asdict(pair.cell.pool_config),
-            "sequences": programs["sequences"],
-            "programs": contest.programs,
-            "condition": programs["condition"],
-            "budget": asdict(self._effort.budget),
-            "software_counters": False,
-            "pmu": {},
-            "caches": cache_sizes(),
-            "control": True,
-            "seed": self._asked.seed * 1000 + number,
-            "memory_limit": memory_limit(),
-        }
-        return self._sides[side].job(job, self._effort.timeout_s, self._stop).result()
+    def _play(self, contest: Contest, number: int) -> Alternated:
+        # By its name, so that it does not matter which contests are decided.
+        draw = random.Random(f"{self._asked.seed}/{number}/{contest.name}")
+        seed, started = self._asked.seed * 1000 + number, {}
+        sides = [0, 1]
+        draw.shuffle(sides)
+        try:
+            for side in sides:
+                pair = (contest.before, contest.after)[side]
+                job = turns_job(pair, self._prepared, contest.programs, seed)
+                started[side] = self._sides[side].player(job, self._effort.timeout_s, self._stop)
+        except BaseException:
+            for player in started.values():
+                player.kill()
+            raise
+        return alternate((started[0], started[1]), draw, self._effort.turns)
 
-    def _keep(self, contest: Contest, answers: list[dict[str, Any]]) -> None:
+    def _keep(self, contest: Contest, found: Alternated) -> None:
         """Take in a round of both sides, or drop it from both."""
         contest.rounds += 1
-        broken = [
-            f"{name}: {answer['reason']}"
-            for name, answer in zip(_SIDES, answers, strict=True)
-            if answer["status"] != "ok"
-        ]
-        if broken:
-            contest.dropped.append("; ".join(broken))
+        if found.broken:
+            contest.dropped.append(
+                "; ".join(
+                    f"{name}: {answer['reason']}"
+                    for name, answer in zip(_SIDES, found.answers, strict=True)
+                    if answer["status"] != "ok"
+                )
+            )
             return
-        for values, answer in zip(self._control, answers, strict=True):
-            if answer.get("control_ns"):
-                values.append(answer["control_ns"])
+        for values, control in zip(self._control, found.control_ns, strict=True):
+            if control:
+                values.append(control)
         for metric, gate in list(contest.gates.items()):
-            old, new = (answer["metrics"].get(metric, {}) for answer in answers)
-            if "value" in old and "value" in new:
+            if metric in found.metrics:
                 if gate.verdict is None or self._effort.to_the_end:
-                    gate.before.append(old["value"])
-                    gate.after.append(new["value"])
+                    compared = found.metrics[metric]
+                    gate.before.append(compared.before)
+                    gate.after.append(compared.after)
+                    gate.shifts.append(compared.shift)
             elif gate.verdict is None:
                 # A load or a condition that a side can't serve: known in the first round.
                 del contest.gates[metric]
-                reason = (new if "value" in old else old).get("unavailable", "not measured")
-                if "value" in old:
-                    self._card.missing.append(f"{gate.name}: {reason}")
-                elif "value" in new:
+                old, new = (side.get(metric, "not measured") for side in found.unavailable)
+                if not old:
+                    self._card.missing.append(f"{gate.name}: {new}")
+                elif not new:
                     self._card.added.append(gate.name)
                 else:
-                    self._card.notes.append(f"{gate.name}: unavailable on both sides: {reason}")
+                    self._card.notes.append(f"{gate.name}: unavailable on both sides: {new}")
 
     def _look(self, *, last: bool) -> None:
         self._looked = last

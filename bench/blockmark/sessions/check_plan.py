@@ -72,7 +72,7 @@ class Asked:
 
 @dataclass(slots=True)
 class Contest:
-    """One implementation in one cell, on both sides: what is measured back to back.
+    """One implementation in one cell, on both sides: what is measured in turns.
 
     `programs` are those that the gated metrics need, as a job names them. `gates` has a
     cell of the rule for each metric. `dropped` are the reasons of rounds that broke.

@@ -20,8 +20,11 @@ class CellVerdict:
     """One comparison: a metric of an implementation in a setting, before and after.
 
     `before` and `after` are what was measured in each round; `old` and `new` their lower
-    quartiles (of counts: medians). `ratio` is new / old with the interval `low` to `high`;
-    None where there is none. `margin` is the change that matters, as a share of one, and
+    quartiles (of counts: medians). `shifts` are the logarithms of after over before as each
+    round's turns found them, where sides took turns. `ratio` is after over before with the
+    interval `low` to `high`, None where there is none: by the test that the verdict was
+    `decided_by` (`rounds`: new / old; `turns`: the median shift; empty for none), else by
+    the turns where there are. `margin` is the change that matters, as a share of one, and
     `margin_of` says where it comes from. `visible` is the smallest change, as a share of
     one, that an inconclusive cell could have shown. `label` says what kind of change it is
     where counts are known beside times. `waiver` is the reason why a regression is let
@@ -48,6 +51,8 @@ class CellVerdict:
     label: str = ""
     reason: str = ""
     waiver: str = ""
+    shifts: tuple[float, ...] = ()
+    decided_by: str = ""
 
     @property
     def name(self) -> str:

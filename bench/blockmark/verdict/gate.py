@@ -1,17 +1,27 @@
 """The rule by which a change is called a regression: pure functions of rounds.
 
-Both sides are measured now and interleaved, one fresh process a round; a round's value is
-its least block. Cells are judged at a few planned looks. Two things must hold for a verdict:
-the rounds are told apart by their ranks (exact one-sided Mann-Whitney, Holm 1979 over all
-planned cells, the error shared out over the looks that can decide), and the ratio of the
-lower quartiles passes the margin.
+Both sides are measured now and interleaved, two fresh processes a round that take turns. A
+round has a side's least block, and the change between the sides' turns (`shift`). Cells are
+judged at a few planned looks. Two things must hold for a verdict: a test tells the sides
+apart (Holm 1979 over all planned cells, the error shared out over the looks that can
+decide), and that test's own ratio passes the margin. There are two tests:
+
+- of the rounds: exact Mann-Whitney on the sides' values, ratio of the lower quartiles;
+- of the turns: exact Wilcoxon signed ranks of the shifts, the median shift as ratio.
+
+Where both can be done each has half of the error: a cell's p is twice the smaller one
+(Bonferroni). Neither is better everywhere. What disturbs the machine for longer than a turn
+cancels in the shift, and drowns a change of the values; what a process keeps for all its
+life (its memory, where its code came to lie) is in the shift twice.
 
 What is promised: a suite has any cell called regressed that did not get slower with a
 chance of `alpha` at most, and as much again for improved, whatever the noise is like and
 however cells depend on each other. For:
 
-- The order inside a round is random, so for equal programs the sides are exchangeable, and
-  the test is a permutation test: p falls below t with a chance of t at most.
+- Who goes first is drawn, so for equal programs the sides of a round are exchangeable. To
+  swap them swaps the round's values and turns its shift's sign, so both tests are
+  permutation tests: p falls below t with a chance of t at most, the smaller of two below
+  t / 2 with as much.
 - Take the first look that rejects a cell which did not change, and the first such cell in
   it. Whatever was rejected before did change, so at most m - m0 of the m planned cells
   were, where m0 did not change; the cell's p was thus held against at most a_k / m0. Over
@@ -33,12 +43,13 @@ from typing import Literal
 
 from blockmark.runs.estimate import lower_quartile
 
-from .rank_test import least_p, p_greater
+from .evidence import Direction, Evidence, OfRounds, OfTurns, Source, passes_margin
+from .rank_test import least_p
 from .stats import spread
 
 Verdict = Literal["regressed", "improved", "unchanged", "inconclusive", "incomparable"]
-Direction = Literal["regressed", "improved"]
 
+_DIRECTIONS: tuple[Direction, ...] = ("regressed", "improved")
 # From so many rounds on a wide middle half is the cell's nature and not bad luck.
 _ROUNDS_FOR_UNSTABLE = 15
 
@@ -82,15 +93,16 @@ class Rule:
         looks = tuple(look for look in self.looks if look < rounds)
         return replace(self, looks=(*looks, rounds))
 
-    def least_rounds(self, cells: int) -> int:
+    def least_rounds(self, cells: int, tests: int = 2) -> int:
         """The fewest rounds a side with which one of `cells` planned cells can be decided.
 
-        9 for 56 cells, 11 for 500. Raises ValueError if there are no cells.
+        9 for 56 cells, 11 for 500, with one test or with two that share the error: the ranks
+        of the sides are always the first that can. Raises ValueError if there are no cells.
         """
         if cells < 1:
             raise ValueError("no cell is planned")
         rounds = 1
-        while least_p(rounds, rounds) > self.alpha_of_look / cells:
+        while tests * least_p(rounds, rounds) > self.alpha_of_look / cells:
             rounds += 1
         return rounds
 
@@ -100,9 +112,11 @@ class GateCell:
     """One planned comparison: a metric of an implementation in a setting.
 
     `before` and `after` hold one value a round, lower is better (a rate is given as its
-    reciprocal). `margin` is the change that matters, as a share of one. What `judge` finds:
-    the `verdict` (None while open), its `reason` where there is more to say, the `p` that
-    it stands on, and the `rounds` a side that it took.
+    reciprocal). `shifts` holds for each round the logarithm of after over before as it was
+    measured in turns; empty where the sides took none, as in stored runs. `margin` is the
+    change that matters, as a share of one. What `judge` finds: the `verdict` (None while
+    open), its `reason` where there is more to say, the `p` that it stands on, the test that
+    it was `decided_by`, and the `rounds` a side that it took.
     """
 
     name: str
@@ -113,21 +127,38 @@ class GateCell:
     reason: str = ""
     p: float = 1.0
     rounds: int = 0
+    shifts: list[float] = field(default_factory=list)
+    decided_by: Source | Literal[""] = ""
+
+    @property
+    def tests(self) -> list[Evidence]:
+        """What can be asked of the rounds; nothing if a side has none."""
+        if not self.before or not self.after:
+            return []
+        of_rounds = OfRounds(self.before, self.after)
+        return [of_rounds, OfTurns(self.shifts)] if self.shifts else [of_rounds]
+
+    @property
+    def shown_by(self) -> Source:
+        """The test whose ratio is told: the one that decided, else the turns where there are."""
+        return self.decided_by or ("turns" if self.shifts else "rounds")
 
     @property
     def ratio(self) -> float | None:
-        """Lower quartile after over lower quartile before; None where that is no number."""
-        if not self.before or not self.after:
-            return None
-        bottom = lower_quartile(self.before)
-        return lower_quartile(self.after) / bottom if bottom > 0 else None
+        """After over before by the test that is `shown_by`; None where that is no number."""
+        return next((test.ratio for test in self.tests if test.source == self.shown_by), None)
 
     @property
     def unstable(self) -> bool:
         """Whether a side's middle half is wider than two margins, after 15 rounds.
 
         Such a cell has more than one mode: what decides is which of them a process meets.
+        Where the middle half of the shifts is no wider, turns tell in spite of it.
         """
+        if len(self.shifts) >= _ROUNDS_FOR_UNSTABLE and (
+            (spread(self.shifts) or 0.0) <= 2.0 * self.margin
+        ):
+            return False
         return any(
             len(side) >= _ROUNDS_FOR_UNSTABLE
             and (spread(side) or 0.0) > 2.0 * self.margin * lower_quartile(side)
@@ -141,7 +172,8 @@ def judge(cells: Sequence[GateCell], rule: Rule, *, last: bool) -> None:
     `cells` are all planned ones, those that were decided at an earlier look included. With
     `last`, cells that stay open are inconclusive. A look that is taken because time is over
     stands for the next planned one, so that never more looks decide than share `alpha`.
-    Raises ValueError if a round's value is negative or not finite, or a margin negative.
+    Raises ValueError if a round's value is negative or not finite, a margin negative, or only
+    some rounds have a shift.
     """
     for cell in cells:
         _check(cell)
@@ -150,21 +182,14 @@ def judge(cells: Sequence[GateCell], rule: Rule, *, last: bool) -> None:
             cell.rounds = min(len(cell.before), len(cell.after))
             _incomparable(cell)
     undecided = [cell for cell in cells if cell.verdict is None]
-    chances: dict[Direction, dict[int, float]] = {
-        "regressed": {id(cell): p_greater(cell.after, cell.before) for cell in undecided},
-        "improved": {id(cell): p_greater(cell.before, cell.after) for cell in undecided},
-    }
     if max((cell.rounds for cell in undecided), default=0) >= rule.first_deciding:
-        for direction, chance in chances.items():
-            told = sum(cell.verdict == direction for cell in cells)
-            for cell in _holm(undecided, chance, told, len(cells), rule.alpha_of_look):
-                if _passes_margin(cell, direction):
-                    cell.verdict, cell.p = direction, chance[id(cell)]
+        _decide(undecided, cells, rule)
     for cell in undecided:
         if cell.verdict is None:
-            cell.p = min(chance[id(cell)] for chance in chances.values())
-            if _is_unchanged(cell, rule):
-                cell.verdict = "unchanged"
+            tests = cell.tests
+            cell.p = min(1.0, len(tests) * min(t.p(d) for t in tests for d in _DIRECTIONS))
+            if by := _unchanged_by(cell, rule):
+                cell.verdict, cell.decided_by = "unchanged", by
             elif last:
                 cell.verdict, cell.reason = "inconclusive", _why_open(cell, rule, len(cells))
 
@@ -174,27 +199,61 @@ def smallest_visible(cell: GateCell, rule: Rule, planned: int) -> float | None:
 
     It tells the reader of an inconclusive cell what was ruled out. The rounds after are
     brought to the level of those before, which leaves the noise of both and no change, and
-    slowed down until the rule would call them regressed. None if no factor up to ten is
-    enough, as with too few rounds, or if there is no ratio.
+    slowed down until the rule would call them regressed; by the test that sees more. None if
+    no factor up to ten is enough, as with too few rounds, or if there is no ratio.
     """
-    ratio = cell.ratio
+    tests = cell.tests
+    found = [
+        factor
+        for test in tests
+        if (factor := _visible(test, cell.margin, rule.alpha_of_look / planned / len(tests)))
+    ]
+    return min(found) - 1.0 if found else None
+
+
+def _visible(test: Evidence, margin: float, level: float) -> float | None:
+    ratio = test.ratio
     if not ratio:
         return None
-    level = [value / ratio for value in cell.after]
-    threshold = rule.alpha_of_look / planned
 
     def seen(factor: float) -> bool:
-        return p_greater([value * factor for value in level], cell.before) <= threshold
+        return test.p("regressed", factor / ratio) <= level
 
-    low, high = 1.0 + cell.margin, 10.0
+    low, high = 1.0 + margin, 10.0
     if not seen(high):
         return None
     if seen(low):
-        return low - 1.0
+        return low
     while high / low > 1.002:
         middle = math.sqrt(low * high)
         low, high = (low, middle) if seen(middle) else (middle, high)
-    return high - 1.0
+    return high
+
+
+def _decide(undecided: Sequence[GateCell], planned: Sequence[GateCell], rule: Rule) -> None:
+    """Call regressed and improved what can be.
+
+    A cell's p in a direction is that of its tests whose ratio passes the margin, the smaller
+    one, for each of which the p is multiplied by the number of tests; one if none does.
+    """
+    for direction in _DIRECTIONS:
+        chances: dict[int, float] = {}
+        sources: dict[int, Source] = {}
+        for cell in undecided:
+            tests = cell.tests
+            found = [
+                (min(1.0, len(tests) * test.p(direction)), test.source)
+                for test in tests
+                if passes_margin(test, cell.margin, direction)
+            ]
+            if found:
+                chances[id(cell)], sources[id(cell)] = min(found)
+        told = sum(cell.verdict == direction for cell in planned)
+        # Both tests of a cell, one in each direction: the first called stays.
+        open_ones = [cell for cell in undecided if cell.verdict is None and id(cell) in chances]
+        for cell in _holm(open_ones, chances, told, len(planned), rule.alpha_of_look):
+            cell.verdict, cell.p = direction, chances[id(cell)]
+            cell.decided_by = sources[id(cell)]
 
 
 def _holm(
@@ -217,30 +276,37 @@ def _holm(
     return found
 
 
-def _passes_margin(cell: GateCell, direction: Direction) -> bool:
-    ratio = cell.ratio
-    if ratio is None:
-        return False
-    limit = 1.0 + cell.margin
-    return ratio > limit if direction == "regressed" else ratio < 1.0 / limit
-
-
-def _is_unchanged(cell: GateCell, rule: Rule) -> bool:
-    """Whether a slowdown by the margin is ruled out, and the ratio lies within the margin.
+def _unchanged_by(cell: GateCell, rule: Rule) -> Source | None:
+    """The test that rules out a slowdown by the margin, and whose ratio lies within it.
 
     The test is one-sided as the gate is. Without the ratio's lower end an improvement would
-    be called unchanged at the first look, which is too early to call it what it is.
+    be called unchanged at the first look, which is too early to call it what it is. Nor may
+    the other test find the cell beyond the margin. The turns are asked first, as the ratio
+    that is shown is theirs while a cell is open.
     """
-    ratio, limit = cell.ratio, 1.0 + cell.margin
-    if ratio is None or not 1.0 / limit < ratio < limit:
-        return False
-    return p_greater(cell.before, [value / limit for value in cell.after]) <= rule.beta
+    limit, tests = 1.0 + cell.margin, cell.tests
+    level = rule.beta / len(tests)
+
+    def beyond(test: Evidence) -> bool:
+        return test.p("regressed", 1.0 / limit) <= level or test.p("improved", limit) <= level
+
+    for test in reversed(tests):
+        ratio = test.ratio
+        if (
+            ratio is not None
+            and 1.0 / limit < ratio < limit
+            and test.p("improved", 1.0 / limit) <= level
+            and not any(beyond(other) for other in tests if other is not test)
+        ):
+            return test.source
+    return None
 
 
 def _why_open(cell: GateCell, rule: Rule, planned: int) -> str:
-    too_few = least_p(len(cell.after), len(cell.before)) > rule.alpha_of_look / planned
+    tests = cell.tests
+    too_few = len(tests) * min(test.least_p for test in tests) > rule.alpha_of_look / planned
     if too_few or cell.rounds < rule.first_deciding:
-        least = max(rule.least_rounds(planned), rule.first_deciding)
+        least = max(rule.least_rounds(planned, len(tests)), rule.first_deciding)
         return (
             f"{_rounds(cell.rounds)} a side can't decide one of {planned} cells; "
             f"at least {least} can"
@@ -260,6 +326,10 @@ def _check(cell: GateCell) -> None:
     for value in (*cell.before, *cell.after):
         if not (math.isfinite(value) and value >= 0):
             raise ValueError(f"{cell.name}: {value} is not a cost")
+    if not all(map(math.isfinite, cell.shifts)):
+        raise ValueError(f"{cell.name}: a shift is not finite")
+    if cell.shifts and not len(cell.shifts) == len(cell.before) == len(cell.after):
+        raise ValueError(f"{cell.name}: rounds without a shift beside rounds with one")
 
 
 def _incomparable(cell: GateCell) -> None:

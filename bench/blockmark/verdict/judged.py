@@ -11,7 +11,7 @@ from blockmark.runs.metrics import metric_of
 from .check import CellVerdict
 from .gate import GateCell, Rule, smallest_visible
 from .margins import Margin
-from .stats import ratio_of_quartiles
+from .stats import ratio_of_quartiles, ratio_of_shifts
 
 
 def tell_apart(settings: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -55,7 +55,10 @@ def cell_verdict(
     old, new = (lower_quartile(side) if side else None for side in (cell.before, cell.after))
     ratio = low = high = None
     if cell.before and cell.after and cell.verdict != "incomparable":
-        found = ratio_of_quartiles(cell.after, cell.before, resampler)
+        if cell.shown_by == "turns":
+            found = ratio_of_shifts(cell.shifts, resampler)
+        else:
+            found = ratio_of_quartiles(cell.after, cell.before, resampler)
         ratio, low, high = found.value, found.low, found.high
     verdict = cell.verdict or "inconclusive"
     visible = None
@@ -70,6 +73,8 @@ def cell_verdict(
         verdict=verdict,
         before=tuple(cell.before),
         after=tuple(cell.after),
+        shifts=tuple(cell.shifts),
+        decided_by=cell.decided_by,
         old=old,
         new=new,
         ratio=ratio,

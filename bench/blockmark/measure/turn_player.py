@@ -1,0 +1,158 @@
+"""The measured side of a match in turns: plays when it is told to, and waits meanwhile.
+
+What it is told and what it answers: `turns.py`. While it waits, it sits in a read.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from blockmark.workload.program import Program
+
+from .probes.timing import Cursor, calibrate, warm_up
+from .round import RoundOf
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import TextIO
+
+    from blockmark_impls.contract import PoolConfig
+    from blockmark_impls.registry import Implementation
+
+
+def play(
+    impl: Implementation,
+    config: PoolConfig,
+    job: dict[str, Any],
+    lines_in: TextIO,
+    answer: Callable[[dict[str, Any]], None],
+) -> None:
+    """Play until told to end, or until there is nobody to tell.
+
+    The set-up is a round's: the heap ages after the manager is made, and the pool's order
+    is the cell's. Programs come in the order of the job's models, `step` first and the
+    others in one that the seed decides, so the same on both sides.
+    """
+    player = _TurnPlayer(impl, config, job)
+    everywhere = _cores()
+    answer({"status": "ok", "programs": player.metrics_of_programs})
+    while line := lines_in.readline():
+        message = json.loads(line)
+        if "end" in message:
+            return
+        if "prepare" in message:
+            # Both sides may do this at once, so where they like.
+            _stay_on(everywhere)
+            answer({"status": "ok", **player.prepare(message["prepare"])})
+        else:
+            if (core := message["core"]) is not None:
+                _stay_on({core})
+            costs = player.turn(message["periods"], message["discard"], message["blocks"])
+            answer({"status": "ok", "costs": costs})
+
+
+def _cores() -> set[int]:
+    """The cores that this process may run on; nothing where the system does not tell."""
+    return os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set()
+
+
+def _stay_on(cores: set[int]) -> None:
+    if cores and cores != _cores():
+        # Where it is not allowed, the turns are only less alike.
+        with suppress(OSError):
+            os.sched_setaffinity(0, cores)
+
+
+class _TurnPlayer:
+    def __init__(self, impl: Implementation, config: PoolConfig, job: dict[str, Any]) -> None:
+        self._round = RoundOf(impl, config, job)
+        self._programs = _in_order(job)
+        self._names: dict[int, str] = {}
+        self._cursor: Cursor | None = None
+        self._used: Any = None
+
+    @property
+    def metrics_of_programs(self) -> list[list[str]]:
+        return [list(entry["metrics"].values()) for _, entry in self._programs]
+
+    def prepare(self, number: int) -> dict[str, Any]:
+        """Free what the last program left, set up this one, warm up, and size a block."""
+        if self._used is not None:
+            self._round.free_all(self._used)
+        self._used = self._cursor = None
+        model, entry = self._programs[number]
+        self._names = {int(phase): name for phase, name in entry["metrics"].items()}
+        wanted = list(self._names.values())
+        if model not in self._round.impl.models:
+            return _unavailable(wanted, f"the implementation does not serve the model {model}")
+        program = Program.load(Path(entry["path"]))
+        found = self._round.made_ready(model, program, wanted, pool=entry["pool_only"])
+        if found is None:
+            metrics = self._round.metrics
+            return {
+                "unavailable": {
+                    name: metrics.get(name, {}).get("unavailable", "no such operation")
+                    for name in wanted
+                }
+            }
+        target, replay = found
+        if not entry["pool_only"]:
+            self._used = target
+        self._cursor = cursor = Cursor(replay, program)
+        budget = self._round.budget
+        block_ns = budget.step_block_ns if model == "step" else budget.block_ns
+        if self._round.evictor is not None:
+            # A block is one turn of cold steps; a second would say no more.
+            ns = sum(map(sum, self._cold_block(cursor).values()))
+            return {"periods": 1, "block_ns": ns, "wanted_ns": block_ns}
+        warm_up(cursor, budget.warm_up_ns)
+        steps, ns = calibrate(cursor, block_ns)
+        return {"periods": steps // program.period, "block_ns": ns, "wanted_ns": block_ns}
+
+    def turn(self, periods: int, discard: int, blocks: int) -> dict[str, list[float]]:
+        """Metric -> ns per unit of each counted block."""
+        cursor = self._cursor
+        assert cursor is not None, "a turn before its program was prepared"
+        for _ in range(discard):
+            self._block(cursor, periods)
+        played = [self._block(cursor, periods) for _ in range(blocks)]
+        units = cursor.program.units
+        return {
+            name: [block[phase] / (units[phase] * periods) for block in played]
+            for phase, name in self._names.items()
+        }
+
+    def _block(self, cursor: Cursor, periods: int) -> dict[int, int]:
+        if self._round.evictor is not None:
+            cold = [self._cold_block(cursor) for _ in range(periods)]
+            return {phase: sum(sum(one.get(phase, [])) for one in cold) for phase in self._names}
+        one, two = cursor.run(periods * cursor.program.period)
+        return {1: one, 2: two}
+
+    def _cold_block(self, cursor: Cursor) -> dict[int, list[int]]:
+        evictor, program = self._round.evictor, cursor.program
+        assert evictor is not None
+        first = cursor.advance(program.period)
+        times = iter(cursor.replay.run_cold(first, program.period, evictor))
+        found: dict[int, list[int]] = {}
+        for i in range(program.period):
+            if phase := program.phases[program.setup_steps + (first + i) % program.body_steps]:
+                found.setdefault(phase, []).append(next(times))
+        return found
+
+
+def _in_order(job: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+    models = [model for model in job["programs"] if model != "step"]
+    random.Random(job["seed"]).shuffle(models)
+    return [
+        (model, entry) for model in ("step", *models) for entry in job["programs"].get(model, [])
+    ]
+
+
+def _unavailable(names: list[str], reason: str) -> dict[str, Any]:
+    return {"unavailable": dict.fromkeys(names, reason)}
