@@ -10,7 +10,7 @@ from blockmark.workload.program import Program
 
 from .allocation_count import steady_allocations
 from .conditions import ConditionError, make_evictor, set_collector
-from .probes.histograms import new_histogram
+from .probes.histograms import as_json, new_histogram
 from .probes.memory import contiguity, peak_rss_bytes, structure_bytes
 from .probes.software import SoftwareCounts
 from .probes.timing import (
@@ -148,13 +148,7 @@ class RoundOf(SubjectSetup):
             "value": step.least / sequences,
             "mean": step.mean / sequences,
         }
-        self.metrics["step_latency_ns"] = {
-            "histogram": {
-                "counts": histogram.counts(),
-                "max": histogram.max_value,
-                "samples": histogram.samples,
-            }
-        }
+        self.metrics["step_latency_ns"] = {"histogram": as_json(histogram)}
         self._count_allocations(cursor)
         if not control:
             for name, found in structure_bytes(manager).items():

@@ -7,7 +7,7 @@ code. The console, Markdown and JUnit take their words from here, so that they a
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from blockmark.report.numbers import ABSENT, Scale, count, scale_for, significant
@@ -285,8 +285,3 @@ def _seconds(duration: float) -> str:
 def hidden_words(hidden: int) -> str:
     """`54 unchanged (hidden; --all)`."""
     return f"{hidden} unchanged (hidden; --all)"
-
-
-def texts_of(found: Iterable[Remark]) -> list[str]:
-    """The sentences of remarks."""
-    return [remark.text for remark in found]

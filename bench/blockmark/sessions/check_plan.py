@@ -6,9 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from blockmark.measure.machine import build_facts, machine_facts
-from blockmark.measure.plan import Pair, Plan, Subject
-from blockmark.measure.probes.timing import Budget
+from blockmark.measure.plan import Pair, Subject
 from blockmark.measure.programs import Prepared
 from blockmark.measure.sides import Described, unlike, unlike_in
 from blockmark.verdict.gate import GateCell
@@ -256,51 +254,3 @@ def _contest(
     contest = Contest(Pair(cell, old[0]), Pair(cell, new[0]), where, programs, gates)
     card.contests.append(contest)
     return contest
-
-
-def run_plan(
-    asked: Asked,
-    side: Described,
-    *,
-    command: str,
-    rounds: int,
-    timeout_s: float,
-    budget: Budget | None = None,
-) -> Plan:
-    """A plan to measure one side's implementations alone, as that side described them.
-
-    Raises ConfigError for a target that the side does not know.
-    """
-    if side.broken:
-        raise ConfigError(f"the candidate can't be measured: {side.broken}")
-    subjects: dict[str, Subject] = {}
-    serves: dict[str, list[str]] = {}
-    for scenario, targets in asked.targets.items():
-        for target in targets:
-            if target in side.unknown:
-                raise ConfigError(side.unknown[target])
-        found = {name: subject for name, (subject, _) in _subjects(side, targets).items()}
-        serves[scenario] = list(found)
-        subjects |= {name: subject for name, subject in found.items() if name not in subjects}
-    return Plan(
-        command=command,
-        seed=asked.seed,
-        rounds=rounds,
-        quick=False,
-        timeout_s=timeout_s,
-        budget=budget or Budget(),
-        scenarios=[
-            {
-                "name": scenario.name,
-                "title": scenario.title,
-                "analysis": scenario.analysis,
-                "digest": scenario.digest(),
-            }
-            for scenario in asked.scenarios
-        ],
-        cells=asked.every_cell,
-        subjects=list(subjects.values()),
-        serves=serves,
-        machine=machine_facts(),
-        build=build_facts(),
-    )
