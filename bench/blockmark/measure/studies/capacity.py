@@ -5,6 +5,7 @@ A simulation of bookkeeping, exact and the same every time: nothing is timed.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import random
 from pathlib import Path
@@ -44,9 +45,11 @@ def prepare(cell: Cell, folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     folder.mkdir(parents=True)
     path = folder / "requests.json"
     rows = [[each.arrival, each.prompt, each.output, each.pieces] for each in requests]
-    path.write_text(json.dumps(rows))
+    text = json.dumps(rows)
+    path.write_text(text)
     count = len(requests)
     facts |= {
+        "program_digest": hashlib.sha256(text.encode()).hexdigest()[:16],
         "kv_bytes": budget.kv_bytes,
         "kv_tokens": budget.tokens,
         "bytes_per_token": budget.bytes_per_token,
