@@ -16,6 +16,8 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, replace
+from functools import cache
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from .sources import (
@@ -43,17 +45,23 @@ __all__ = [
     "Implementation",
     "TargetError",
     "builtin_names",
+    "more_names",
+    "names_of",
     "pair_names",
     "plugin_names",
     "resolve",
+    "row",
 ]
 
-Kind = Literal["manager", "control"]
+# Managers and controls replay Programs, and so does a mistake: a manager that is wrong on
+# purpose. The others are what a study measures.
+Kind = Literal["manager", "control", "mistake", "shared-pool", "counter-layout", "policy", "layout"]
+# Modules below this package whose `ROWS` are implementations of no default set: those of
+# each study, and mistakes. They are read when a name is in no row of this file.
+_MORE: tuple[str, ...] = ()
 ENTRY_POINTS = "blockmark.impls"
 _TABLES = ("hash", "open-hash", "vector", "flat", "two-level")
 _POOLS = ("list", "stack", "lru")
-_MOST_PAD = 65_536
-_PARAMETERS = ("row_pad", "call_style")  # in this order in a name
 
 
 @dataclass(frozen=True)
@@ -131,9 +139,10 @@ class Implementation:
         return self.source.pool(total_blocks, id_bits)
 
 
-def _builtin(
+def row(
     name: str, source: Source, summary: str, kind: Kind = "manager"
 ) -> tuple[str, Implementation]:
+    """A name and its implementation, for a table of them."""
     scheme, _, tier = name.partition("/")
     return name, Implementation(name, name, scheme, tier, kind, summary, source)
 
@@ -141,32 +150,32 @@ def _builtin(
 # A new structure is its file and one row here. The order is that of every table.
 _BUILTIN = dict(
     [
-        _builtin(
+        row(
             "hash-map/py",
             PythonSource("hash_map:HashMapManager", "list_pool:ListPool"),
             "a dict per sequence, ref counts in a dict, a growing free list",
         ),
-        _builtin(
+        row(
             "hash-map/cpp",
             NativeSource("hash", "list", refs="hash"),
             "an unordered_map per sequence, ref counts in one too, a growing free list",
         ),
-        _builtin(
+        row(
             "vector/py",
             PythonSource("vector:VectorManager", "list_pool:ListPool"),
             "a growing list per sequence, a growing free list",
         ),
-        _builtin(
+        row(
             "vector/cpp",
             NativeSource("vector", "list"),
             "a growing vector per sequence, a growing free list",
         ),
-        _builtin(
+        row(
             "flat-stack/py",
             PythonSource("flat_stack:FlatStackManager", "stack_pool:StackPool", ids=None),
             "one preallocated table, a row per sequence, a preallocated free stack",
         ),
-        _builtin(
+        row(
             "flat-stack/numpy",
             PythonSource(
                 "flat_stack_numpy:FlatStackNumpyManager",
@@ -177,22 +186,22 @@ _BUILTIN = dict(
             ),
             "flat-stack in NumPy arrays, whole steps as vector operations",
         ),
-        _builtin(
+        row(
             "flat-stack/cpp",
             NativeSource("flat", "stack"),
             "one preallocated table, a row per sequence, a preallocated free stack",
         ),
-        _builtin(
+        row(
             "two-level/py",
             PythonSource("two_level:TwoLevelManager", "stack_pool:StackPool", ids=None),
             "a directory of pages per sequence, pages taken as needed, a preallocated free stack",
         ),
-        _builtin(
+        row(
             "two-level/cpp",
             NativeSource("two-level", "stack"),
             "a directory of pages per sequence, pages taken as needed, a preallocated free stack",
         ),
-        _builtin(
+        row(
             "null/py",
             PythonSource(
                 "null:NullManager",
@@ -206,8 +215,8 @@ _BUILTIN = dict(
             "does nothing: what the loop and the calls cost",
             "control",
         ),
-        _builtin("null/cpp", NullSource(), "does nothing: what the loop costs", "control"),
-        _builtin(
+        row("null/cpp", NullSource(), "does nothing: what the loop costs", "control"),
+        row(
             "raw-array/cpp",
             RawArraySource(),
             "plain arrays without checks: what the machine allows",
@@ -220,6 +229,16 @@ _BUILTIN = dict(
 def builtin_names() -> list[str]:
     """The built-in implementations, in the order of every table."""
     return list(_BUILTIN)
+
+
+def names_of(kind: Kind) -> list[str]:
+    """Implementations of one kind, in the order of tables."""
+    return [each.name for each in (*_BUILTIN.values(), *_more().values()) if each.kind == kind]
+
+
+def more_names() -> list[str]:
+    """Implementations of no default set: those of studies, and mistakes."""
+    return list(_more())
 
 
 def pair_names() -> list[str]:
@@ -257,7 +276,7 @@ def resolve(target: str) -> list[Implementation]:
 
 
 def _renamed(alias: str, chosen: list[Implementation]) -> list[Implementation]:
-    if alias in _BUILTIN or alias in _schemes():
+    if alias in (*_BUILTIN, *_schemes(), *_more()):
         raise TargetError(f"{alias} is the name of a built-in implementation; choose another")
     if len(chosen) > 1 and isinstance(chosen[0].source, UserNativeSource):
         names = ", ".join(each.source.class_name for each in chosen)  # type: ignore[attr-defined]
@@ -311,7 +330,10 @@ def _find(body: str) -> list[Implementation]:
     if body in _BUILTIN:
         return [_BUILTIN[body]]
     scheme, slash, tier = body.partition("/")
-    tiers = [each for each in _BUILTIN.values() if each.scheme == scheme]
+    if body in (more := _more()):
+        return [more[body]]
+    known_rows = (*_BUILTIN.values(), *more.values())
+    tiers = [each for each in known_rows if each.scheme == scheme]
     if tiers and not slash:
         return tiers
     if tiers:
@@ -324,7 +346,7 @@ def _find(body: str) -> list[Implementation]:
     plugins = _entry_points()
     if body in plugins:
         return [replace(_user(plugins[body]), name=body, target=body, scheme=body)]
-    names = [*_BUILTIN, *_schemes(), *pair_names(), *plugins]
+    names = [*_BUILTIN, *_schemes(), *more, *pair_names(), *plugins]
     hint = nearest(body, names) or f"; there are {', '.join(_schemes())}, and module:Class"
     raise TargetError(f'unknown implementation "{body}"{hint}')
 
@@ -360,32 +382,25 @@ def _user_native(file: str, class_name: str) -> Implementation:
 
 
 def _known(implementation: Implementation) -> tuple[str, ...]:
-    return (*implementation.source.known_parameters, "call_style")
+    return (*(each.name for each in implementation.source.known_parameters), "call_style")
 
 
 def _with_parameters(base: Implementation, given: Mapping[str, str]) -> Implementation:
     values: dict[str, int | str] = {}
-    for key, value in given.items():
+    own = {each.name: each for each in base.source.known_parameters}
+    for key, text in given.items():
         if key not in _known(base):
             raise TargetError(f"{base.name} has no parameter {key}")
-        values[key] = _row_pad(base, value) if key == "row_pad" else _style(base, value)
+        values[key] = own[key].parse(base.name, text) if key in own else _style(base, text)
     if values.get("call_style") == base.source.default_style:
         del values["call_style"]
     if not values:
         return base
-    ordered = {key: values[key] for key in _PARAMETERS if key in values}
+    ordered = {key: values[key] for key in _known(base) if key in values}
     brackets = "[" + ",".join(f"{key}={value}" for key, value in ordered.items()) + "]"
     return replace(
         base, name=base.name + brackets, target=base.target + brackets, parameters=ordered
     )
-
-
-def _row_pad(base: Implementation, value: str) -> int:
-    if not re.fullmatch(r"\d{1,9}", value) or int(value) > _MOST_PAD:
-        raise TargetError(
-            f"{base.name}: row_pad = {value} must be a whole number of ids, 0 to {_MOST_PAD}"
-        )
-    return int(value)
 
 
 def _style(base: Implementation, value: str) -> str:
@@ -396,6 +411,12 @@ def _style(base: Implementation, value: str) -> str:
         styles = " or ".join(base.call_styles)
         raise TargetError(f"{base.name} can't be driven {value}; it can be driven {styles}")
     return value
+
+
+@cache
+def _more() -> dict[str, Implementation]:
+    modules = (import_module(f"{__package__}.{name}") for name in _MORE)
+    return {name: each for module in modules for name, each in module.ROWS}
 
 
 def _schemes() -> list[str]:

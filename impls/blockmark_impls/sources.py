@@ -6,6 +6,7 @@ that a list of names costs nothing. `user.py` has the source for a user's own cl
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
@@ -41,6 +42,35 @@ class TargetError(ValueError):
     """A target that names no usable implementation: one line, with the mend if there is one."""
 
 
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A parameter in brackets: a whole number from `low` to `high`, or one of `words`."""
+
+    name: str
+    unit: str = ""
+    low: int = 0
+    high: int = 0
+    words: tuple[str, ...] = ()
+
+    def parse(self, name: str, text: str) -> int | str:
+        """The checked value, of the implementation `name`. Raises TargetError."""
+        if self.words:
+            if text not in self.words:
+                hint = nearest(text, self.words) or f"; there are {', '.join(self.words)}"
+                raise TargetError(f'{name}: unknown {self.name} "{text}"{hint}')
+            return text
+        if not re.fullmatch(r"\d{1,18}", text) or not self.low <= int(text) <= self.high:
+            unit = f" of {self.unit}" if self.unit else ""
+            raise TargetError(
+                f"{name}: {self.name} = {text} must be a whole number{unit}, "
+                f"{self.low} to {self.high}"
+            )
+        return int(text)
+
+
+ROW_PAD = Parameter("row_pad", "ids", 0, 65_536)
+
+
 def nearest(word: str, known: Iterable[str]) -> str:
     """`; did you mean "x"?`, or nothing if no known word is near."""
     found = get_close_matches(word, list(known), n=1, cutoff=0.5)
@@ -67,7 +97,7 @@ class Source(Protocol):
         """Every call style that it can be driven by."""
 
     @property
-    def known_parameters(self) -> tuple[str, ...]:
+    def known_parameters(self) -> tuple[Parameter, ...]:
         """Parameters in brackets that it takes besides `call_style`."""
 
     @property
@@ -89,6 +119,38 @@ class Source(Protocol):
 
     def pool(self, total_blocks: int, id_bits: int) -> Any | None:
         """A new pool, or None if it has no pool of its own."""
+
+
+@dataclass(frozen=True)
+class StudySource:
+    """Base of the sources of a study: it makes what the study measures, and no manager."""
+
+    known_parameters: tuple[Parameter, ...] = ()
+    reuse_order: ReuseOrder = "unspecified"
+    call_style: CallStyle = "native"
+    unavailable: str | None = None
+    missing_operations: tuple[str, ...] = ()
+    models: frozenset[str] = frozenset()
+
+    @property
+    def default_style(self) -> CallStyle:
+        return self.call_style
+
+    @property
+    def call_styles(self) -> tuple[CallStyle, ...]:
+        return (self.call_style,)
+
+    def load(self) -> None:
+        """Nothing to import by default."""
+
+    def profile(self, id_bits: int) -> Profile:
+        return Profile(ref_counts=False, id_type="none")
+
+    def manager(self, config: PoolConfig, parameters: Parameters) -> Any:
+        raise TargetError("it is no block manager")
+
+    def pool(self, total_blocks: int, id_bits: int) -> Any | None:
+        return None
 
 
 class _Complete:
@@ -113,7 +175,7 @@ class PythonSource(_Complete):
     models: frozenset[str] = MODELS
     ref_counts: bool = True
     wide_pool: bool = False
-    known_parameters: tuple[str, ...] = ()
+    known_parameters: tuple[Parameter, ...] = ()
     unavailable: str | None = None
 
     @property
@@ -190,8 +252,8 @@ class NativeSource(_InCore):
         return "FIFO" if self.pool_kind == "lru" else "LIFO"
 
     @property
-    def known_parameters(self) -> tuple[str, ...]:
-        return ("row_pad",) if self.table == "flat" else ()
+    def known_parameters(self) -> tuple[Parameter, ...]:
+        return (ROW_PAD,) if self.table == "flat" else ()
 
     def profile(self, id_bits: int) -> Profile:
         return Profile(id_type=id_type(id_bits) if self.table in _ANY_WIDTH else "int32")
@@ -216,7 +278,7 @@ class NullSource(_InCore):
     reuse_order: ReuseOrder = "unspecified"
     call_styles: tuple[CallStyle, ...] = CALL_STYLES
     models: frozenset[str] = MODELS - {"pack"}
-    known_parameters: tuple[str, ...] = ()
+    known_parameters: tuple[Parameter, ...] = ()
 
     def profile(self, id_bits: int) -> Profile:
         return Profile(ref_counts=False, id_type="none")
@@ -235,7 +297,7 @@ class RawArraySource(_InCore):
     reuse_order: ReuseOrder = "LIFO"
     call_styles: tuple[CallStyle, ...] = ("native",)
     models: frozenset[str] = MODELS - {"step", "fork"}
-    known_parameters: tuple[str, ...] = ("row_pad",)
+    known_parameters: tuple[Parameter, ...] = (ROW_PAD,)
 
     def profile(self, id_bits: int) -> Profile:
         return Profile(ref_counts=False, id_type=id_type(id_bits))

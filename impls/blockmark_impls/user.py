@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from types import ModuleType
 
     from .contract import PoolConfig
-    from .sources import Parameters
+    from .sources import Parameter, Parameters
 
 OPERATIONS = tuple(name for name in vars(BlockManager) if not name.startswith("_"))
 _POOL_OPERATIONS = ("take", "give", "num_free")
@@ -34,7 +34,7 @@ class UserSource:
     """The class that `target` names; a manager is `Class(config)`, a pool `Class(total_blocks)`."""
 
     target: str
-    known_parameters: tuple[str, ...] = ()
+    known_parameters: tuple[Parameter, ...] = ()
     unavailable: str | None = None
     # Batch operations are used only when asked for: a user's first question is what
     # the class costs as it is called today.

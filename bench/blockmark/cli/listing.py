@@ -23,13 +23,21 @@ def command(
 
 
 def _impls() -> list[str]:
-    from blockmark_impls.registry import builtin_names, pair_names, plugin_names, resolve
+    from blockmark_impls.registry import (
+        builtin_names,
+        more_names,
+        pair_names,
+        plugin_names,
+        resolve,
+    )
 
     lines = []
-    for name in [*builtin_names(), *pair_names(), *plugin_names()]:
+    for name in [*builtin_names(), *pair_names(), *plugin_names(), *more_names()]:
         impl = resolve(name)[0]
         missing = f"  [unavailable: {impl.unavailable}]" if impl.unavailable else ""
-        lines.append(f"{name:20}  {impl.summary}{missing}")
+        # What is no manager says what it is, since it runs in scenarios of its own alone.
+        kind = "" if impl.kind in ("manager", "control") else f"{impl.kind.replace('-', ' ')}: "
+        lines.append(f"{name:20}  {kind}{impl.summary}{missing}")
     return lines
 
 

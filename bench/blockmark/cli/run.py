@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .errors import EXIT_INTERRUPTED, EXIT_NOTHING, EXIT_REGRESSION, exit_code_of, worst
+from .errors import EXIT_NOTHING, EXIT_REGRESSION, worst
+from .measuring import conclude
 from .options import (
     AssertZeroAlloc,
     Caches,
@@ -21,12 +22,10 @@ from .options import (
     Targets,
     Timeout,
 )
-from .report import report_folder
 
 if TYPE_CHECKING:
     from blockmark.measure.counting import CounterPlan
     from blockmark.measure.plan import Plan
-    from blockmark.measure.session import Outcome
     from blockmark.runs.model import Run
 
 
@@ -99,7 +98,7 @@ def command(
             return 0
         with progress_on_stderr() as progress:
             outcome = session.start(plan, output, progress)
-    code = _conclude(outcome, report, json=json, pyperf=pyperf)
+    code = conclude(outcome, report, json=json, pyperf=pyperf)
     # Of an interrupted run too little is known; going on with it can assert the same.
     return code if outcome.interrupted else worst(code, _assert_zero_alloc(outcome.run, asserted))
 
@@ -178,38 +177,3 @@ def _print_plan(plan: Plan) -> None:
     for subject in plan.subjects:
         missing = f"  unavailable: {subject.unavailable}" if subject.unavailable else ""
         typer.echo(f"implementation {subject.name}  {subject.summary}{missing}")
-
-
-def _conclude(outcome: Outcome, report: Path | None, *, json: bool, pyperf: Path | None) -> int:
-    from blockmark.runs.codec import dump_run
-    from blockmark.runs.store import render_json
-
-    run = outcome.run
-    if pyperf is not None:
-        from blockmark.runs.pyperf_export import export_pyperf
-
-        export = export_pyperf(run, pyperf)
-        said = f"{export.benchmarks} timings; {export.left_out} metrics are none and were left out"
-        typer.echo(f"pyperf suite: {pyperf} ({said})", err=True)
-    folder = report
-    if folder is None and not (run.quick or json or outcome.interrupted):
-        folder = report_folder([info.name for info in run.scenarios])
-    written = None
-    if folder is not None:
-        from blockmark.report.folder import write_report
-
-        written = write_report(run, folder)
-    if json:
-        typer.echo(render_json(dump_run(run)), nl=False)
-    else:
-        from blockmark.report.console import print_run
-
-        print_run(run, saved=str(outcome.folder), report=str(written) if written else None)
-    if outcome.interrupted:
-        typer.echo(
-            f"interrupted: what is finished is kept; go on with "
-            f"blockmark run --resume {outcome.folder}",
-            err=True,
-        )
-        return EXIT_INTERRUPTED
-    return exit_code_of(run)

@@ -70,9 +70,10 @@ def _complete(plan: Plan, journal: Journal) -> bool:
         rounds = len(journal.rounds.get(pair.key, {}))
         if journal.out_of_the_race(pair.key):
             continue
-        if rounds < plan.rounds:
+        if rounds < pair.rounds(plan.rounds):
             return False
-        if plan.counters.source == "callgrind" and pair.key not in journal.counters:
+        simulated = plan.counters.source == "callgrind" and not pair.cell.study
+        if simulated and pair.key not in journal.counters:
             return False
     return True
 
@@ -103,9 +104,10 @@ def _cell(journal: Journal, pair: Pair, resampler: Resampler) -> RunCell:
         status, reason = "unavailable", "the run was interrupted before its first round"
     else:
         metrics = _metrics(rounds, resampler)
-        metrics |= derive_shares(
-            metrics, float(cell["step_rate"]), resampler, concurrency=cell["concurrency"]
-        )
+        if cell.study is None:
+            metrics |= derive_shares(
+                metrics, float(cell["step_rate"]), resampler, concurrency=cell["concurrency"]
+            )
         if counted := journal.counters.get(pair.key):
             metrics |= _counters(counted, metrics, resampler)
         metrics = {name: metrics[name] for name in METRICS if name in metrics}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from blockmark.workload.keys import ConfigError
 from blockmark.workload.scenario import Cell, Scenario
@@ -12,6 +12,7 @@ from blockmark.workload.scenario import Cell, Scenario
 from .counting import CounterPlan
 from .machine import build_facts, machine_facts
 from .probes.timing import Budget
+from .studies import study_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,6 +31,7 @@ QUICK = Budget(
 )
 QUICK_ROUNDS = 1
 DEFAULT_ROUNDS = 5
+REPLAYED_KINDS = ("manager", "control", "mistake")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +58,7 @@ class Subject:
 
         Raises TargetError where a user's class can't be loaded.
         """
-        profile = impl.profile_for(cell.pool_config)
+        profile = impl.profile if cell.study else impl.profile_for(cell.pool_config)
         return cls(
             name=impl.name,
             target=impl.target,
@@ -89,9 +91,15 @@ class Pair:
     @property
     def call_style(self) -> str:
         """Who loops: as the implementation's name says, else the cell, else its default."""
-        if self.cell["call_style"] == "auto" or self.subject.fixed_style:
+        asked = self.cell.values.get("call_style", "auto")
+        if asked == "auto" or self.subject.fixed_style:
             return self.subject.call_style
-        return str(self.cell["call_style"])
+        return str(asked)
+
+    def rounds(self, wanted: int) -> int:
+        """How many of the run's rounds it takes: what is counted exactly takes one."""
+        study = self.cell.study
+        return wanted if study is None or study_of(study).REPEATS else 1
 
     @property
     def unavailable(self) -> str | None:
@@ -135,7 +143,7 @@ class Plan:
 
     def order(self, round_number: int) -> list[Pair]:
         """The pairs in this round's order: every round has another, all from the seed."""
-        shuffled = self.pairs()
+        shuffled = [pair for pair in self.pairs() if pair.rounds(self.rounds) > round_number]
         random.Random(f"{self.seed}/{round_number}").shuffle(shuffled)
         return shuffled
 
@@ -207,7 +215,7 @@ def make_plan(
 
     Raises ConfigError or TargetError for anything that can't be run.
     """
-    from blockmark_impls.registry import builtin_names, resolve
+    from blockmark_impls.registry import resolve
 
     subjects: dict[str, Subject] = {}
     serves: dict[str, list[str]] = {}
@@ -218,8 +226,10 @@ def make_plan(
         own = scenario if seed is None else scenario.override({"seed": [seed]})
         cells_of[scenario.name] = own.cells()
         serves[scenario.name] = []
-        for target in targets or scenario.implementations or builtin_names():
+        study = cells_of[scenario.name][0].study
+        for target in targets or scenario.implementations or _all_for(study):
             for impl in resolve(target):
+                _check_kind(impl, scenario, study)
                 subject = Subject.of(impl, cells_of[scenario.name][0])
                 known = subjects.setdefault(impl.name, subject)
                 if known.target != subject.target:
@@ -245,3 +255,20 @@ def make_plan(
         machine=machine_facts(),
         build=build_facts(),
     )
+
+
+def _all_for(study: str | None) -> list[str]:
+    """What is measured where nobody says what."""
+    from blockmark_impls.registry import Kind, builtin_names, names_of
+
+    return builtin_names() if study is None else names_of(cast("Kind", study_of(study).KIND))
+
+
+def _check_kind(impl: Implementation, scenario: Scenario, study: str | None) -> None:
+    wanted = REPLAYED_KINDS if study is None else (study_of(study).KIND,)
+    if impl.kind not in wanted:
+        kind, others = (text.replace("-", " ") for text in (impl.kind, wanted[0]))
+        raise ConfigError(
+            f"{scenario.where}: {impl.name} is a {kind}, but {scenario.name} measures a {others}, "
+            f"such as {', '.join(_all_for(study)[:3])}"
+        )

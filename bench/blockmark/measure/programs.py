@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from blockmark.workload.build import CellPrograms, build_cell
 
 from .machine import memory_limit
+from .studies import study_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,9 +30,16 @@ class Prepared:
 
 
 def prepare(cells: list[Cell], folder: Path) -> Prepared:
-    """Make and save the Programs of all cells. Raises ConfigError for a bad load."""
+    """Make and save the Programs of all cells, and what studies need.
+
+    Raises ConfigError for a bad load.
+    """
     prepared = Prepared()
     for cell in cells:
+        if cell.study:
+            job, facts = study_of(cell.study).prepare(cell, folder / cell.key)
+            prepared.jobs[cell.key], prepared.facts[cell.key] = job, facts
+            continue
         if reason := too_large(cell):
             prepared.refused[cell.key] = reason
             continue
@@ -47,8 +55,10 @@ def too_large(cell: Cell) -> str:
     """Why a cell can't be tried on this machine; empty if it can.
 
     A generous guess of the hungriest structure: hashed ref counts and free list take
-    about 80 bytes a block, a table entry up to 8, a hashed one 40.
+    about 80 bytes a block, a table entry up to 8, a hashed one 40. A study has no such.
     """
+    if cell.study:
+        return ""
     config = cell.pool_config
     entries = config.max_seqs * config.max_blocks_per_seq
     wanted = 80 * config.total_blocks + 8 * entries + 40 * min(entries, config.total_blocks)

@@ -18,6 +18,8 @@ from .machine import cache_sizes, memory_limit, usable_cores
 from .probes.callgrind import Geometry, find_valgrind
 from .rate import extra_time_s
 from .simulation import LEAST_TIMEOUT_S, Simulator, simulation_requests
+from .studies import study_of
+from .study_job import study_job
 from .verification import verify_job
 
 if TYPE_CHECKING:
@@ -79,7 +81,7 @@ class Runner:
         self._start = time.monotonic() - self.journal.elapsed_s
         self._steps_done = 0
         self._simulates = plan.counters.source == "callgrind"
-        self._steps = len(plan.pairs()) * (plan.rounds + 1 + self._simulates)
+        self._steps = sum(pair.rounds(plan.rounds) + 1 + self._simulates for pair in plan.pairs())
         self._stop = threading.Event()
 
     @property
@@ -119,6 +121,9 @@ class Runner:
 
     def _prove(self, pair: Pair) -> dict[str, Any]:
         quick = self.plan.quick
+        if pair.cell.study:
+            job = study_job("study-proof", pair, self._prepared, seed=self.plan.seed, quick=quick)
+            return Job(job, self.plan.timeout_s, self._stop).result()
         # Random programs say the same in every cell but for the width of an id.
         first = pair.cell == self.plan.cells[0]
         job = verify_job(
@@ -136,34 +141,40 @@ class Runner:
             if done or self.journal.out_of_the_race(pair.key):
                 self._advance("")
                 continue
-            programs = self._prepared.jobs[pair.cell.key]
-            job = {
-                "kind": "measure",
-                "impl": pair.subject.target,
-                "call_style": pair.call_style,
-                "params": pair.cell.values,
-                "config": asdict(pair.cell.pool_config),
-                "sequences": programs["sequences"],
-                "programs": programs["models"],
-                "condition": programs["condition"],
-                "budget": asdict(self.plan.budget),
-                "software_counters": self.plan.counters.software,
-                "pmu": self.plan.counters.events,
-                "caches": cache_sizes(),
-                "seed": self.plan.seed * 1000 + number,
-                "memory_limit": memory_limit(),
-            }
+            job = self._round_job(pair, self.plan.seed * 1000 + number)
             # A loop of a stated length is not a hang.
-            timeout = self.plan.timeout_s + extra_time_s(pair.cell.values)
+            timeout = self.plan.timeout_s + _extra_time_s(pair)
             answer = Job(job, timeout, self._stop).result()
             self._keep("round", pair, answer, round=number)
+
+    def _round_job(self, pair: Pair, seed: int) -> dict[str, Any]:
+        if pair.cell.study:
+            return study_job("study-round", pair, self._prepared, seed=seed, quick=self.plan.quick)
+        programs = self._prepared.jobs[pair.cell.key]
+        return {
+            "kind": "measure",
+            "impl": pair.subject.target,
+            "call_style": pair.call_style,
+            "params": pair.cell.values,
+            "config": asdict(pair.cell.pool_config),
+            "sequences": programs["sequences"],
+            "programs": programs["models"],
+            "condition": programs["condition"],
+            "budget": asdict(self.plan.budget),
+            "software_counters": self.plan.counters.software,
+            "pmu": self.plan.counters.events,
+            "caches": cache_sizes(),
+            "seed": seed,
+            "memory_limit": memory_limit(),
+        }
 
     def _simulate(self) -> None:
         """Count in a simulation what was measured; what it costs there says nothing."""
         todo: list[Pair] = []
         simulator = self._simulator()
         for pair in self.plan.pairs():
-            if pair.key in self.journal.counters or self.journal.out_of_the_race(pair.key):
+            done = pair.key in self.journal.counters or self.journal.out_of_the_race(pair.key)
+            if done or pair.cell.study:
                 self._advance("")
             elif pair.cell["cache"] != "hot":
                 reason = "caches are simulated for cache = hot alone"
@@ -205,3 +216,8 @@ class Runner:
     def _advance(self, text: str) -> None:
         self._steps_done += 1
         self.progress(self._steps_done, self._steps, text)
+
+
+def _extra_time_s(pair: Pair) -> float:
+    params, study = pair.cell.values, pair.cell.study
+    return study_of(study).extra_time_s(params) if study else extra_time_s(params)

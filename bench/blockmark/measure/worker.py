@@ -62,6 +62,10 @@ def run_job(job: dict[str, Any], say: Callable[[dict[str, Any]], None]) -> dict[
         impl = resolve(job["impl"])[0]
         if impl.unavailable:
             return {"status": "unavailable", "reason": impl.unavailable}
+        if "study" in job:
+            from .study_job import do_study_job
+
+            return do_study_job(impl, job)
         config = PoolConfig(**job["config"])
         if job["kind"] == "verify":
             from .proof import prove

@@ -32,6 +32,7 @@ from blockmark.report.setting import (
 )
 from blockmark.report.sheet import Sheet
 from blockmark.report.step_table import step_table
+from blockmark.report.studies import StudyView, view_of
 from blockmark.report.sweep import Sweep, in_run_order, sweeps
 from blockmark.report.table import Table
 from blockmark.runs.errors import one_line
@@ -74,6 +75,10 @@ def print_run(
     told: set[str] = set()
     found = answers(run)
     for sweep in sweeps(run):
+        if view := view_of(sweep):
+            screen.blank()
+            notes.update(dict.fromkeys(_print_study(screen, run, sweep, view)))
+            continue
         if sweep.is_long:
             screen.blank()
             notes.update(dict.fromkeys(_print_sweep(screen, run, sweep)))
@@ -206,6 +211,21 @@ def _print_setting(screen: Screen, run: Run, setting: Setting) -> None:
     screen.say(text)
     if about := load_sentence(setting):
         screen.say(about)
+
+
+def _print_study(screen: Screen, run: Run, sweep: Sweep, view: StudyView) -> list[str]:
+    """A scenario of a study; returns the notes of its tables."""
+    heading = sweep.scenario + (f" over {sweep.axis}" if sweep.axes else "")
+    screen.say(f"{heading}: {view.load_words(sweep.settings)}", "head")
+    screen.say(f"{_capital(verification(run, *sweep.settings))}.")
+    tables = view.tables(run, sweep)
+    for table in tables:
+        screen.table(table)
+    for sentence in view.sentences(run, sweep):
+        screen.say(sentence)
+    for line in unmeasured_along(run, sweep):
+        screen.say(line, "message")
+    return [note for table in tables for note in table.notes]
 
 
 def _print_sweep(screen: Screen, run: Run, sweep: Sweep) -> list[str]:

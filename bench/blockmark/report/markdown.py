@@ -36,6 +36,7 @@ from blockmark.report.setting import (
 )
 from blockmark.report.sheet import Sheet
 from blockmark.report.step_table import STEP_METRICS, step_table
+from blockmark.report.studies import StudyView, view_of, workload_of
 from blockmark.report.sweep import MOST_SHOWN, Sweep, in_run_order, sweeps
 from blockmark.report.table import Column, Entry, Row, Table
 from blockmark.runs.histogram import PERMILLE
@@ -55,11 +56,14 @@ def render_report(run: Run, pictures: Sequence[Picture] = ()) -> str:
     parts = [f"# {cell(_title(run))}"]
     if run.quick:
         parts.append(QUICK)
-    parts += ["## Question", _QUESTION]
+    parts += ["## Question", *_questions(run)]
     parts += [text for info in run.scenarios for text in _prose(info)]
     parts += ["## Answer", *_answer(run)]
     parts += ["## Setting", *_setting(run)]
     for sweep in sweeps(run):
+        if view := view_of(sweep):
+            parts += _study(run, sweep, view, pictures)
+            continue
         if sweep.is_long or sweep.is_line:
             parts += _growth(run, sweep, pictures)
         parts += _undrawn(run, sweep, pictures)
@@ -79,6 +83,10 @@ def render_main_table(run: Run) -> str:
     """
     parts = [QUICK] if run.quick else []
     for sweep in sweeps(run):
+        if view := view_of(sweep):
+            parts.append(f"{cell(_over(sweep))}: {cell(view.load_words(sweep.settings))}")
+            parts += [render_table(table) for table in view.tables(run, sweep)]
+            continue
         if sweep.is_long:
             parts.append(f"{cell(_over(sweep))}: {cell(load_line(*sweep.settings))}")
             parts += [render_table(table) for table in report_tables(run, sweep)[:1]]
@@ -148,6 +156,20 @@ def _reasons(rows: Iterable[Row]) -> list[str]:
     return [f"{cell(row.name)}: {cell(row.message)}" for row in rows if row.message]
 
 
+def _questions(run: Run) -> list[str]:
+    """What each study asks, and what is asked of managers."""
+    views = [view_of(sweep) for sweep in sweeps(run)]
+    return list(dict.fromkeys(_QUESTION if view is None else view.QUESTION for view in views))
+
+
+def _study(run: Run, sweep: Sweep, view: StudyView, pictures: Sequence[Picture]) -> list[str]:
+    parts = [f"## {cell(_over(sweep))}"]
+    told = [view.load_words(sweep.settings), verification(run, *sweep.settings)]
+    parts.append(cell(f"{_sentences(told)}."))
+    parts += [render_image(picture) for picture in pictures if picture.scenario == sweep.scenario]
+    return parts + [render_table(table) for table in view.tables(run, sweep)]
+
+
 def _title(run: Run) -> str:
     titles = [info.title or info.name for info in run.scenarios]
     return "; ".join(titles) or "Nothing was run"
@@ -165,6 +187,10 @@ def _answer(run: Run) -> list[str]:
     parts: list[str] = []
     found = answers(run)
     for sweep in sweeps(run):
+        if view := view_of(sweep):
+            found_here = view.sentences(run, sweep)
+            parts.append("\n".join(f"- {cell(sentence)}" for sentence in found_here))
+            continue
         settings: Sequence[Setting] = in_run_order(run, sweep)
         if sweep.is_long:
             if not is_of_rates(sweep) and (finding := leaders(run, sweep)):
@@ -300,13 +326,20 @@ def _methods(run: Run) -> list[str]:
         "they are floors, and nothing is subtracted. `blockmark list metrics` says what each "
         "number means."
     )
+    views = {sweep.scenario: view_of(sweep) for sweep in sweeps(run)}
+    studied = {workload_of(setting) for setting in run.settings if views[setting.scenario]}
+    methods = [view.METHOD for view in views.values() if view is not None]
+    if None not in views.values():
+        about = f"Every implementation ran {rounds}, after its answers had been checked."
     present = {name for each in run.cells for name in each.metrics}
     shown = [*STEP_METRICS, *(operation.metric for operation in OPERATIONS)]
     lines = ["| metric | made by |", "|:--|:--|"]
     for name, row in METRICS.items():
-        if name in present and name in shown:
+        if name in present and (name in shown or row.model in studied):
             lines.append(_line([cell(name), cell(row.formula)]))
-    parts = [about, "\n".join(lines)] if len(lines) > 2 else [about]
+    parts = [about, *dict.fromkeys(map(cell, methods))]
+    if len(lines) > 2:
+        parts.append("\n".join(lines))
     return parts + _counter_methods(run, present)
 
 

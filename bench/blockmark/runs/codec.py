@@ -13,7 +13,7 @@ import datetime
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 from blockmark.runs.errors import quote
 from blockmark.runs.histogram import LARGEST_INDEX, bucket_index
@@ -38,7 +38,7 @@ from blockmark.runs.model import (
 )
 from blockmark.runs.reading import JsonObject
 
-_KINDS: tuple[CellKind, ...] = ("manager", "control")
+_KINDS: tuple[CellKind, ...] = get_args(CellKind)
 _CALL_STYLES: tuple[CallStyle, ...] = ("native", "per-op", "per-step")
 _STATUSES: tuple[Status, ...] = ("ok", "wrong", "failed", "timeout", "unavailable")
 _METRIC_NAME = re.compile(r"[a-z][a-z0-9_]*")

@@ -18,7 +18,9 @@ from blockmark.runs.metrics import split_address
 SCHEMA = "blockmark.run"
 SCHEMA_VERSION = 1
 
-CellKind = Literal["manager", "control"]
+CellKind = Literal[
+    "manager", "control", "mistake", "shared-pool", "counter-layout", "policy", "layout"
+]
 CallStyle = Literal["native", "per-op", "per-step"]
 Status = Literal["ok", "wrong", "failed", "timeout", "unavailable"]
 

@@ -9,6 +9,7 @@ from blockmark.report.counter_source import source_words
 from blockmark.report.picture import Picture
 from blockmark.report.rates import rate_sweeps
 from blockmark.report.setting import setting_name
+from blockmark.report.studies import StudyView, view_of
 from blockmark.report.sweep import MOST_SHOWN, Sweep, in_run_order, sweeps
 from blockmark.runs.model import CallStyle, Run, Setting
 from blockmark.verdict.compare import RunComparison
@@ -80,6 +81,9 @@ def draw_pictures(run: Run) -> list[Picture]:
         return pictures
     with drawing():
         for sweep in sweeps(run):
+            if view := view_of(sweep):
+                pictures += _of_study(run, sweep, view, taken)
+                continue
             rates = list(_of_rates(run, sweep, taken))
             pictures += rates
             if not rates:
@@ -156,6 +160,12 @@ def draw_changes(comparison: RunComparison) -> list[Picture]:
             if len(pictures) == MOST_SHOWN:
                 break
     return pictures
+
+
+def _of_study(run: Run, sweep: Sweep, view: StudyView, taken: set[str]) -> Iterator[Picture]:
+    for kind, title, caption, data in view.draw(run, sweep):
+        slug = _free_slug("-".join([kind, *_of_many(run, sweep.scenario)]), taken)
+        yield Picture(f"{slug[1:]}.png", title, caption, None, data, sweep.scenario)
 
 
 def _of_growth(run: Run, sweep: Sweep, taken: set[str]) -> Iterator[Picture]:
