@@ -304,7 +304,13 @@ def test_append_slots_is_all_or_nothing(combination: Id) -> None:
     assert manager.num_tokens(1) == 9
     assert manager.num_free_blocks == 0
     state = [manager.block_table(seq) for seq in (0, 1, 2)]
-    for seqs, error in (([2, 0, 0], OutOfBlocks), ([2, 5], UnknownSequence)):
+    # 2 fits in its block, twice over; 0 must copy, and there is no block left for that.
+    for seqs, error in (
+        ([2, 0, 0], OutOfBlocks),
+        ([2, 5], UnknownSequence),
+        ([0, 5], OutOfBlocks),
+        ([5, 0], UnknownSequence),
+    ):
         with pytest.raises(error):
             manager.append_slots(np.array(seqs, dtype=np.int32))
         assert [manager.num_tokens(seq) for seq in (0, 1, 2)] == [7, 9, 5]

@@ -33,6 +33,9 @@ class BuildInfo(TypedDict):
 
 def build_info() -> BuildInfo: ...
 
+link_flags: str
+"""Options of the linker that a module of a user's own needs too."""
+
 class Program:
     """A program's columns, kept alive and not copied; see blockmark.workload.program.
 
@@ -174,6 +177,12 @@ class Replayable(Protocol):
     operation's index in the program.
     """
 
+    allocation_counter_ok: ClassVar[bool]
+    """As that of the module, for the module that the class was compiled into."""
+
+    @staticmethod
+    def heap_allocations() -> int:
+        """As that of the module, for the module that the class was compiled into."""
     def replay_setup(self, program: Program) -> None:
         """Replay the set-up steps."""
     def replay(self, program: Program, first_step: int, num_steps: int) -> tuple[int, int]:

@@ -5,6 +5,7 @@ A target is one of
 * a scheme in a tier, `flat-stack/cpp`, or a scheme in all its tiers, `flat-stack`;
 * a table and a pool of the C++ core, `open-hash+lru/cpp` (the tier may be left out);
 * a class of one's own, `module:Class` or `path/to/file.py:Class`;
+* a C++ class of one's own, `path/to/file.hpp:Class`, or a header with all that it offers;
 * the name of an entry point in the group `blockmark.impls`,
 
 with parameters in brackets, `flat-stack/cpp[row_pad=32,call_style=per-op]`, and a name
@@ -31,6 +32,7 @@ from .sources import (
     nearest,
 )
 from .user import UserSource
+from .user_native import UserNativeSource, native_target, offered_names
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -68,8 +70,8 @@ class Implementation:
 
     `name` is what tables print. `target` is what `resolve` takes to find this very
     implementation again, in another process too. `tier` is `cpp`, `py`, `numpy`, or
-    empty for a user's class. A user's class is loaded when something that only the
-    class can say is first asked for, or by `load`.
+    empty for a user's class in Python. A user's class is loaded (in C++, built) when
+    something that only the class can say is first asked for, or by `load`.
     """
 
     name: str
@@ -276,10 +278,17 @@ def resolve(target: str) -> list[Implementation]:
 def _renamed(alias: str, chosen: list[Implementation]) -> list[Implementation]:
     if alias in (*_BUILTIN, *_schemes(), *_more()):
         raise TargetError(f"{alias} is the name of a built-in implementation; choose another")
+    if len(chosen) > 1 and isinstance(chosen[0].source, UserNativeSource):
+        names = ", ".join(each.source.class_name for each in chosen)  # type: ignore[attr-defined]
+        raise TargetError(
+            f"{alias} can be the name of one class, and {chosen[0].source.file} offers "
+            f"{names}; name one behind a colon"
+        )
     renamed = []
     for each in chosen:
         name = alias if len(chosen) == 1 else f"{alias}/{each.tier}"
-        scheme = each.scheme if each.tier else alias
+        own = isinstance(each.source, (UserSource, UserNativeSource))
+        scheme = alias if own else each.scheme
         target = f"{name}={each.target}"
         renamed.append(replace(each, name=name, scheme=scheme, target=target))
     return renamed
@@ -312,6 +321,10 @@ def _parse(target: str) -> tuple[str | None, str, dict[str, str]]:
 
 
 def _find(body: str) -> list[Implementation]:
+    if native := native_target(body):
+        file, class_name = native
+        names = [class_name] if class_name else offered_names(file)
+        return [_user_native(file, name) for name in names]
     if ":" in body:
         return [_user(body)]
     if body in _BUILTIN:
@@ -359,6 +372,13 @@ def _user(body: str) -> Implementation:
     name = f"{where.rpartition('/')[2]}:{class_name}"
     summary = f"your class {class_name}"
     return Implementation(name, body, name, "", "manager", summary, UserSource(body))
+
+
+def _user_native(file: str, class_name: str) -> Implementation:
+    name = f"{file.rpartition('/')[2]}:{class_name}"
+    source = UserNativeSource(file, class_name)
+    summary = f"your class {class_name}"
+    return Implementation(name, f"{file}:{class_name}", name, "cpp", "manager", summary, source)
 
 
 def _known(implementation: Implementation) -> tuple[str, ...]:

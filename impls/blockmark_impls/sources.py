@@ -232,7 +232,8 @@ class _InCore(_Complete):
         core()
 
 
-def _sizes(config: PoolConfig) -> tuple[int, int, int, int]:
+def sizes_of(config: PoolConfig) -> tuple[int, int, int, int]:
+    """What the constructor of a native manager takes."""
     return (config.total_blocks, config.block_size, config.max_seqs, config.max_blocks_per_seq)
 
 
@@ -261,7 +262,7 @@ class NativeSource(_InCore):
         bits = self._bits(config.id_bits)
         made = core().manager_class(self.table, self.pool_kind, self.refs, bits)
         pad = {"row_pad": parameters["row_pad"]} if "row_pad" in parameters else {}
-        return made(*_sizes(config), **pad)
+        return made(*sizes_of(config), **pad)
 
     def pool(self, total_blocks: int, id_bits: int) -> Any | None:
         return core().pool_class(self.pool_kind, self._bits(id_bits))(total_blocks)
@@ -283,7 +284,7 @@ class NullSource(_InCore):
         return Profile(ref_counts=False, id_type="none")
 
     def manager(self, config: PoolConfig, parameters: Parameters) -> Any:
-        return core().null_manager_class(*_sizes(config))
+        return core().null_manager_class(*sizes_of(config))
 
     def pool(self, total_blocks: int, id_bits: int) -> Any | None:
         return core().null_manager_class(total_blocks, 1, 1, 1)
@@ -303,7 +304,7 @@ class RawArraySource(_InCore):
 
     def manager(self, config: PoolConfig, parameters: Parameters) -> Any:
         pad = {"row_pad": parameters["row_pad"]} if "row_pad" in parameters else {}
-        return core().RawArray(*_sizes(config), config.id_bits, **pad)
+        return core().RawArray(*sizes_of(config), config.id_bits, **pad)
 
     def pool(self, total_blocks: int, id_bits: int) -> Any | None:
         # The smallest table: only the index stack is used.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -14,17 +15,49 @@ def command(
     impl: Targets = None,
     setting: Settings = None,
     programs: Annotated[
-        int, typer.Option(min=1, max=100_000, help="Random programs per implementation.")
-    ] = 100,
+        int | None,
+        typer.Option(
+            min=1,
+            max=100_000,
+            show_default="100",
+            help="Random programs per implementation.",
+        ),
+    ] = None,
+    exhaustive: Annotated[
+        bool, typer.Option("--exhaustive", help="10,000 random programs per implementation.")
+    ] = False,
+    corpus: Annotated[
+        bool,
+        typer.Option(
+            "--corpus",
+            help="Hold the proof itself against classes that are each wrong in one way.",
+        ),
+    ] = False,
+    folder: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="[DIR]", help="With --corpus: the folder of broken classes.", show_default=False
+        ),
+    ] = None,
     seed: Seed = None,
     timeout: Timeout = 120.0,
 ) -> int:
     """Hold implementations against the oracle; no clock.
 
-    Each replays random programs and the decode program. Exit code 4 if one is wrong;
-    the first step and operation that differ are printed.
+    Each replays random programs and the decode program. Exit code 4 if one is wrong; the
+    first step and operation that differ are printed, and the shortest list of calls that
+    shows it. With --corpus, exit code 4 unless every broken class is caught and no right
+    one is.
     """
-    from blockmark.measure.verification import verify_all
+    if programs is not None and exhaustive:
+        raise typer.BadParameter("--programs and --exhaustive both say how many; give one")
+    if folder is not None and not corpus:
+        raise typer.BadParameter(f"{folder}: a folder goes with --corpus; a class with --impl")
+    if corpus:
+        if impl or setting or exhaustive:
+            raise typer.BadParameter("--corpus goes with --programs and --seed alone")
+        return _corpus(folder, programs or 100, seed or 1)
+    from blockmark.measure.verification import EXHAUSTIVE_PROGRAMS, verify_all
     from blockmark.workload.builtin import find_scenario
     from blockmark.workload.scenario import parse_setting
 
@@ -33,13 +66,43 @@ def command(
     found = verify_all(
         find_scenario("decode").override(settings),
         impl or [],
-        random_programs=programs,
+        random_programs=EXHAUSTIVE_PROGRAMS if exhaustive else programs or 100,
         seed=seed,
         timeout_s=timeout,
     )
     for result in found:
         states.add(result.status)
         typer.echo(result.line)
+        for line in result.shown_by:
+            typer.echo(f"    {line}")
     if "wrong" in states:
         return EXIT_WRONG
     return EXIT_NOTHING if states & {"failed", "timeout"} or "ok" not in states else 0
+
+
+def _corpus(folder: Path | None, programs: int, seed: int) -> int:
+    import time
+
+    from blockmark.measure.corpus import default_folder, read_corpus, right_members, try_corpus
+
+    members = read_corpus(folder or default_folder())
+    start = time.monotonic()
+    caught = missed = 0
+    for tried in try_corpus(members, random_programs=programs, seed=seed):
+        typer.echo(tried.line)
+        caught += tried.caught
+        missed += tried.status == "ok"
+    took = time.monotonic() - start
+    right = list(try_corpus(right_members(), random_programs=programs, seed=seed))
+    flagged = [tried for tried in right if tried.caught]
+    for tried in flagged:
+        typer.echo(f"FLAGGED  {tried.name}: {tried.reason}")
+    not_tried = len(members) - caught - missed
+    typer.echo(
+        f"{caught} of {len(members) - not_tried} caught in {took:.0f} s"
+        + (f", {not_tried} could not be tried" if not_tried else "")
+        + f"; {len(flagged)} of {len(right)} right ones flagged"
+    )
+    if missed or flagged:
+        return EXIT_WRONG
+    return 0 if caught else EXIT_NOTHING

@@ -13,7 +13,7 @@ from blockmark.workload.program import Program
 
 from .conditions import set_collector
 from .probes.timing import Cursor
-from .replay import MissingOperationsError, PythonReplay, bind
+from .replay import MissingOperationsError, bind
 from .subject_setup import SubjectSetup, core_is_built
 
 if TYPE_CHECKING:
@@ -29,10 +29,8 @@ def steady_allocations(cursor: Cursor) -> float | str:
     """Heap allocations in a step of the load, over at least 64; or why there is no number."""
     if not core_is_built():
         return "counting needs the C++ core, which is not built"
-    from blockmark_impls import _native
-
-    if not isinstance(cursor.replay, PythonReplay) and not _native.allocation_counter_ok:
-        return "operator new of this process is not the core's own"
+    if not cursor.replay.counts_allocations:
+        return "operator new of this process is not the module's own"
     period = cursor.program.period
     steps = period * max(1, _LEAST_STEPS // period)
     counted, _ = cursor.replay.allocations(cursor.advance(steps), steps)

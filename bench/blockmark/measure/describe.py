@@ -6,13 +6,14 @@ import platform
 import sys
 from dataclasses import asdict
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import Any
 
 import blockmark_impls
 from blockmark.workload.scenario import Cell
 from blockmark_impls import contract
 from blockmark_impls.registry import Implementation, TargetError, resolve
-from blockmark_impls.user import load_class
+from blockmark_impls.user import UserSource, load_class
 
 from .machine import build_facts
 from .plan import Subject
@@ -44,10 +45,13 @@ def describe(job: dict[str, Any]) -> dict[str, Any]:
 
 def _file(impl: Implementation) -> str | None:
     """The file of a user's class; None for what the package itself holds."""
-    if impl.tier or impl.kind == "control":
-        return None
-    module = sys.modules.get(load_class(impl.source.target).__module__)  # type: ignore[attr-defined]
-    return getattr(module, "__file__", None)
+    source = impl.source
+    # Asked by name: the package of an older revision has no such class.
+    if file := getattr(source, "file", None):
+        return str(Path(file).resolve())
+    if isinstance(source, UserSource):
+        return getattr(sys.modules.get(load_class(source.target).__module__), "__file__", None)
+    return None
 
 
 def _package() -> dict[str, Any]:

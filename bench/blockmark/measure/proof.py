@@ -1,4 +1,4 @@
-"""The whole proof of one implementation: random programs, the load, every replay."""
+"""The whole proof of one implementation: corners, random programs, the load, every replay."""
 
 from __future__ import annotations
 
@@ -6,67 +6,110 @@ import random
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from blockmark.workload.calls import calls_of
+from blockmark.workload.corner_ops import corners
+from blockmark.workload.pool_ops import PAST_16_BITS, every_id_program, random_pool_program
 from blockmark.workload.program import Program
 from blockmark.workload.random_ops import random_config, random_program
 from blockmark_impls.contract import missing_operations
 
+from .counterexample import ManagerFault, PoolFault, ReplayFault
+from .pool_proof import PoolChecker
 from .replay import bind
 from .verify import Checker, Verified, WrongAnswer, check_state, lacking
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from blockmark.workload.pool_ops import PoolCall
     from blockmark_impls.contract import PoolConfig
     from blockmark_impls.registry import Implementation
 
+    from .replay import Replay
+
+    Fault = ManagerFault | PoolFault | ReplayFault
+
 # A manager that lacks these can't be driven at all.
 _NEEDED = ("allocate", "append_slot", "free", "block_table", "num_free_blocks")
+_CALLS, _REPLAYED_CALLS, _POOL_CALLS = 160, 80, 60
+
+
+class Found(WrongAnswer):
+    """A wrong answer with what shows it, for a shorter list of calls."""
+
+    def __init__(self, text: str, brief: str, fault: Fault) -> None:
+        super().__init__(text, brief)
+        self.fault = fault
 
 
 def prove(impl: Implementation, config: PoolConfig, job: dict[str, Any]) -> dict[str, Any]:
     """Verify an implementation; the result is `ok`, `wrong` or `unavailable`.
 
-    The job names `random_programs` (how many), `programs` (paths of loads) and
-    `operations` (how many of each load to compare, in whole steps).
+    The job names `random_programs` (how many, from number `first_program` on; with the
+    first ones go the corners), `programs` (paths of loads) and `operations` (how many of
+    each load to compare, in whole steps). With `shrink`, a `wrong` result has `shown_by`:
+    the shortest list of calls that shows it, a line each; with `brief`, its reason is the
+    call and the difference alone.
     """
     if impl.kind == "control":
         return {"status": "ok", "operations": 0, "steps": 0}
     done = Verified()
-    style = job["call_style"]
     try:
-        manager = impl.make_manager(config)
-        if missing := missing_operations(manager, _NEEDED):
-            return {
-                "status": "unavailable",
-                "reason": f"{impl.name} lacks {', '.join(missing)}, which every model needs",
-            }
-        for number in range(job["random_programs"]):
-            rng = random.Random(f"{job['seed']}/{number}")
-            _prove_random(impl, style, config, rng, number, done)
-        for path in job["programs"]:
-            _prove_program(impl, style, config, Program.load(Path(path)), job["operations"], done)
+        if "step" in impl.models:
+            manager = impl.make_manager(config)
+            if missing := missing_operations(manager, _NEEDED):
+                return {
+                    "status": "unavailable",
+                    "reason": f"{impl.name} lacks {', '.join(missing)}, which every model needs",
+                }
+            _prove_manager(impl, config, job, done)
+        if "pool" in impl.models:
+            _prove_pool(impl, config.id_bits, job, done)
     except WrongAnswer as wrong:
-        return {"status": "wrong", "reason": str(wrong)}
+        answer: dict[str, Any] = {"status": "wrong", "reason": str(wrong)}
+        if job.get("brief"):
+            answer["reason"] = wrong.brief
+        if job.get("shrink") and isinstance(wrong, Found):
+            answer["shown_by"] = wrong.fault.shortest()
+        return answer
     return {"status": "ok", "operations": done.operations, "steps": done.steps}
+
+
+def _numbers(job: dict[str, Any]) -> range:
+    first = job.get("first_program", 0)
+    return range(first, first + job["random_programs"])
+
+
+def _prove_manager(
+    impl: Implementation, config: PoolConfig, job: dict[str, Any], done: Verified
+) -> None:
+    style = job["call_style"]
+    for number in _numbers(job):
+        rng = random.Random(f"{job['seed']}/{number}")
+        _prove_random(impl, style, random_config(rng, config.id_bits), rng, number, done)
+    if 0 in _numbers(job):
+        _prove_corners(impl, config, done)
+    for path in job["programs"]:
+        _prove_load(impl, style, config, Program.load(Path(path)), job["operations"], done)
 
 
 def _prove_random(
     impl: Implementation,
     style: str,
-    cell: PoolConfig,
+    config: PoolConfig,
     rng: random.Random,
     number: int,
     done: Verified,
 ) -> None:
     """A small program one by one; then one that succeeds, by the replay that is timed."""
-    config = random_config(rng, cell.id_bits)
-    checker = Checker(impl.make_manager(config), config, impl.reuse_order)
+    checker = Checker(impl.make_manager(config), config, impl.reuse_order, thorough=True)
     left_out = lacking(checker.manager)
-    usable = checker.oracle.usable_blocks
-    program = random_program(config, rng, 160, left_out=left_out, usable_blocks=usable)
-    _replay(checker, program, range(program.num_steps), f"random program {number}", 1)
-    done.operations += checker.done.operations
-    done.steps += checker.done.steps
+    usable = checker.usable_blocks
+    program = random_program(config, rng, _CALLS, left_out=left_out, usable_blocks=usable)
+    _play(impl, checker, program, f"random program {number}", 1)
+    done.add(checker.done)
     program = random_program(
-        config, rng, 80, left_out=left_out, failing=False, usable_blocks=usable
+        config, rng, _REPLAYED_CALLS, left_out=left_out, failing=False, usable_blocks=usable
     )
     if program.num_steps:
         _prove_replay(
@@ -74,7 +117,38 @@ def _prove_random(
         )
 
 
-def _prove_program(
+def _prove_corners(impl: Implementation, cell: PoolConfig, done: Verified) -> None:
+    manager = impl.make_manager(cell)
+    reserved = cell.total_blocks - getattr(manager, "usable_blocks", cell.total_blocks)
+    for corner in corners(cell.id_bits, lacking(manager), reserved):
+        try:
+            made = impl.make_manager(corner.config)
+        except ValueError:
+            continue  # more than it can number, and it says so
+        checker = Checker(made, corner.config, impl.reuse_order, thorough=True)
+        _play(impl, checker, corner.program, corner.name, corner.compare_every)
+        done.add(checker.done)
+
+
+def _play(
+    impl: Implementation, checker: Checker, program: Program, what: str, every: int
+) -> None:
+    """A whole program call by call; a difference comes with the calls that led to it."""
+    try:
+        _replay(checker, program, range(program.num_steps), what, every)
+    except WrongAnswer as wrong:
+        calls = _calls(program, checker.batches)
+        fault = ManagerFault(impl.make_manager, impl.reuse_order, checker.config, calls)
+        raise Found(str(wrong), wrong.brief, fault) from None
+
+
+def _calls(program: Program, batches: Sequence[str]) -> list[Any]:
+    return [
+        call for step in range(program.num_steps) for _, call in calls_of(program, step, batches)
+    ]
+
+
+def _prove_load(
     impl: Implementation,
     style: str,
     config: PoolConfig,
@@ -90,8 +164,7 @@ def _prove_program(
         checker.compare_all()
     except WrongAnswer as wrong:
         raise WrongAnswer(f"the load, after step {last - 1}: {wrong}") from None
-    done.operations += checker.done.operations
-    done.steps += checker.done.steps
+    done.add(checker.done)
     _prove_replay(impl, style, config, program, last, "replay of the load")
 
 
@@ -115,7 +188,7 @@ def _replay(checker: Checker, program: Program, steps: range, what: str, every: 
             f"{config.total_blocks} blocks of {config.block_size}, {config.max_seqs} sequences "
             f"of at most {config.max_blocks_per_seq} blocks"
         )
-        raise WrongAnswer(f"{what} ({size}), {wrong}") from None
+        raise WrongAnswer(f"{what} ({size}), {wrong}", wrong.brief) from None
 
 
 def _prove_replay(
@@ -124,9 +197,65 @@ def _prove_replay(
     """The loop that will be timed must leave the same state as the calls one by one."""
     manager = impl.make_manager(config)
     replay = bind(manager, program, style)
-    replay.setup()
-    replay.run(0, last - program.setup_steps)
     try:
+        _run(replay, last - program.setup_steps)
         check_state(manager, config, program, range(last))
     except WrongAnswer as wrong:
-        raise WrongAnswer(f"{what} ({style}), after step {last - 1}: {wrong}") from None
+        text = f"{what} ({style}), after step {last - 1}: {wrong}"
+        if program.setup_steps:
+            raise WrongAnswer(text) from None  # a load: too long to be shrunk
+        fault = ReplayFault(impl.make_manager, style, config, _calls(program, ()))
+        raise Found(text, f"replayed in one go: {wrong}", fault) from None
+
+
+def _run(replay: Replay, steps: int) -> None:
+    """Every operation of these programs succeeds; one that raises is a wrong answer."""
+    try:
+        replay.setup()
+        replay.run(0, steps)
+    except MemoryError:
+        raise
+    except Exception as error:
+        raise WrongAnswer(f"raised {error!r}") from None
+
+
+def _prove_pool(impl: Implementation, id_bits: int, job: dict[str, Any], done: Verified) -> None:
+    """The pool alone, of every small size, and of more ids than 16 bits can number."""
+    for number in _numbers(job):
+        rng = random.Random(f"{job['seed']}/pool/{number}")
+        total = rng.randint(1, 24)
+        pool = impl.make_pool(total, id_bits)
+        if pool is None:
+            return
+        optional = [name for name in ("remove",) if hasattr(pool, name)]
+        calls = random_pool_program(total, rng, _POOL_CALLS, optional)
+        _play_pool(impl, id_bits, total, calls, f"random pool program {number}", done)
+    if 0 in _numbers(job):
+        calls = every_id_program()
+        try:
+            impl.make_pool(PAST_16_BITS, 32)
+        except ValueError:
+            return  # more than it can number, and it says so
+        _play_pool(impl, 32, PAST_16_BITS, calls, "every id of a pool", done)
+
+
+def _play_pool(
+    impl: Implementation,
+    id_bits: int,
+    total: int,
+    calls: list[PoolCall],
+    what: str,
+    done: Verified,
+) -> None:
+    checker = PoolChecker(impl.make_pool(total, id_bits), total, impl.reuse_order)
+    try:
+        checker.play(calls)
+    except WrongAnswer as wrong:
+        last = checker.written[-1] if checker.written else "no call"
+        brief = f"{last}: {wrong}"
+        text = f"{what} ({total} blocks), call {checker.operations}, {brief}"
+        fault = PoolFault(
+            lambda blocks: impl.make_pool(blocks, id_bits), impl.reuse_order, total, calls
+        )
+        raise Found(text, brief, fault) from None
+    done.operations += checker.operations

@@ -27,6 +27,11 @@ class ReuseOrderChecker:
         self._seen: set[int] = set()
         self._numbers = count()
 
+    @property
+    def free_again(self) -> Iterable[int]:
+        """Ids that were given back and not taken since."""
+        return self._group_of.keys()
+
     def given(self, ids: Sequence[int]) -> None:
         """One call gave these ids back."""
         if ids:
@@ -44,11 +49,15 @@ class ReuseOrderChecker:
             self._check_lowest(ids, error)
         self._seen.update(ids)
         for block in ids:
-            number = self._group_of.pop(block, None)
-            if number is not None:
-                self._groups[number].discard(block)
-                if not self._groups[number]:
-                    del self._groups[number]
+            self.removed(block)
+
+    def removed(self, block: int) -> None:
+        """A block is no longer free, whatever the order."""
+        number = self._group_of.pop(block, None)
+        if number is not None:
+            self._groups[number].discard(block)
+            if not self._groups[number]:
+                del self._groups[number]
 
     def _check_lifo(self, wanted: set[int], error: Error) -> None:
         # The newest groups first; a block never used before lies below them all.

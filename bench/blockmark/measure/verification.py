@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -18,6 +19,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from blockmark.workload.scenario import Scenario
+
+EXHAUSTIVE_PROGRAMS = 10_000
+# More random programs than this are the work of several processes, one behind the other,
+# so that the limit of time for one process finds a hang and not a large number.
+_CHUNK = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +44,20 @@ class Verification:
         where = f"{self.pair.subject.name}  block_size {self.pair.cell['block_size']}"
         if self.status == "ok":
             done = f"{self.answer['operations']:,} operations in {self.answer['steps']:,} steps"
-            return f"ok       {where}  {done}"
+            return f"ok       {where}  {done}{self._rate}"
         return f"{self.status:8} {where}: {self.answer['reason']}"
+
+    @property
+    def _rate(self) -> str:
+        programs, seconds = self.answer.get("programs", 0), self.answer.get("seconds", 0.0)
+        if programs <= _CHUNK:
+            return ""
+        return f"; {programs:,} random programs, {programs / seconds:.0f} a second"
+
+    @property
+    def shown_by(self) -> list[str]:
+        """The shortest list of calls that shows a wrong answer, a line each; or nothing."""
+        return list(self.answer.get("shown_by", ()))
 
 
 def verify_job(
@@ -72,8 +90,9 @@ def verify_all(
     """Verify implementations (every built-in one if none is named) in a scenario's cells.
 
     Controls are left out. Random programs run once per implementation. Results come in
-    the order of the implementations, as many processes at once as there are processors.
-    Raises ConfigError and TargetError.
+    the order of the implementations, as many processes at once as there are processors;
+    `timeout_s` is for one process, which has 500 random programs at most. A wrong answer
+    is shrunk. Raises ConfigError and TargetError.
     """
     from blockmark_impls.registry import builtin_names
 
@@ -91,7 +110,7 @@ def verify_all(
             job = verify_job(
                 pair, prepared, random_programs=count, operations=operations, seed=plan.seed
             )
-            return Job(job, timeout_s, stop).result()
+            return _in_chunks({**job, "shrink": True}, timeout_s, stop)
 
         pool = ThreadPoolExecutor(usable_cores())
         try:
@@ -101,3 +120,22 @@ def verify_all(
         finally:
             stop.set()
             pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _in_chunks(job: dict[str, Any], timeout_s: float, stop: threading.Event) -> dict[str, Any]:
+    """The answer to a job, its random programs a process for each chunk; the first that is
+    not `ok` ends it.
+    """
+    count = job["random_programs"]
+    total = {"status": "ok", "operations": 0, "steps": 0, "programs": count}
+    start = time.monotonic()
+    for first in range(0, max(1, count), _CHUNK):
+        chunk = {**job, "first_program": first, "random_programs": min(_CHUNK, count - first)}
+        if first:
+            chunk["programs"] = []  # the load was proved with the first
+        answer = Job(chunk, timeout_s, stop).result()
+        if answer["status"] != "ok":
+            return answer
+        total["operations"] += answer["operations"]
+        total["steps"] += answer["steps"]
+    return {**total, "seconds": time.monotonic() - start}

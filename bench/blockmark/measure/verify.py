@@ -10,10 +10,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from blockmark.workload.calls import Call, call_of, calls_of
 from blockmark.workload.oracle import Oracle
 from blockmark.workload.program import METHODS, Op, Program
-from blockmark_impls.contract import BlockManagerError, Copy, missing_operations
+from blockmark_impls.contract import Copy, missing_operations
 
+from .packed_rows import packed_fault, shown
 from .reuse import ReuseOrderChecker
 
 if TYPE_CHECKING:
@@ -21,9 +23,18 @@ if TYPE_CHECKING:
 
     from blockmark_impls.contract import PoolConfig
 
+BATCHES = ("append_slots", "lookup_slots")
+
 
 class WrongAnswer(Exception):  # noqa: N818 - a finding, not a failure of this program
-    """An implementation differs from the oracle; says at which step and operation."""
+    """An implementation differs from the oracle; says at which step and operation.
+
+    `brief` is the call and the difference alone.
+    """
+
+    def __init__(self, text: str, brief: str = "") -> None:
+        super().__init__(text)
+        self.brief = brief or text
 
 
 @dataclass(slots=True)
@@ -33,41 +44,45 @@ class Verified:
     operations: int = 0
     steps: int = 0
 
-
-def describe(code: Op, a: int, b: int, c: int) -> str:
-    """An operation as one would write the call."""
-    match code:
-        case Op.CAN_ALLOCATE:
-            return f"can_allocate({a})"
-        case Op.APPEND | Op.FREE | Op.PACK:
-            return f"{METHODS[code]}({a})"
-        case Op.FORK:
-            return f"fork({a}, {b}, {c or None})"
-        case _:
-            return f"{METHODS[code]}({a}, {b})"
+    def add(self, other: Verified) -> None:
+        """Count another's work too."""
+        self.operations += other.operations
+        self.steps += other.steps
 
 
 class Checker:
-    """One manager beside its oracle."""
+    """One manager beside its oracle.
 
-    def __init__(self, manager: Any, config: PoolConfig, reuse_order: str) -> None:
+    `thorough`, for small managers: batch operations are called where there are any, and
+    what a table does not name is looked at too.
+    """
+
+    def __init__(
+        self, manager: Any, config: PoolConfig, reuse_order: str, *, thorough: bool = False
+    ) -> None:
         self.manager = manager
         self.config = config
-        usable = getattr(manager, "usable_blocks", config.total_blocks)
-        self.oracle = Oracle(config, usable)
+        self.usable_blocks = getattr(manager, "usable_blocks", config.total_blocks)
+        self.oracle = Oracle(config, self.usable_blocks)
         self.physical: dict[int, int] = {}  # the oracle's block -> physical id
         self.holder: dict[int, int] = {}  # and back, for blocks in use
-        self.reuse = ReuseOrderChecker(reuse_order, usable)
+        self.reuse = ReuseOrderChecker(reuse_order, self.usable_blocks)
         self.done = Verified()
+        self.thorough = thorough
+        self.batches = tuple(n for n in BATCHES if thorough and hasattr(manager, n))
+        self._counts = hasattr(manager, "ref_count")
+        self._packs = hasattr(manager, "write_block_tables")
+        self._looks_up = hasattr(manager, "lookup")
+        self._compared = 0
 
     def replay(self, program: Program, steps: Iterable[int], compare_every: int = 1) -> None:
         """Do the steps' operations one by one. Raises WrongAnswer."""
         for number, step in enumerate(steps):
             at, what = -1, "the state"
             try:
-                for index, code, a, b, c in program.operations(step):
-                    at, what = index, describe(code, a, b, c)
-                    self.operation(code, a, b, c)
+                for index, call in calls_of(program, step, self.batches):
+                    at, what = index, str(call)
+                    self.call(call)
                     self.done.operations += 1
                 what = "the state after it"
                 if number % compare_every == 0:
@@ -75,18 +90,22 @@ class Checker:
             except MemoryError:
                 raise
             except Exception as error:
-                said = error if isinstance(error, WrongAnswer) else f"raised {error!r}"
-                raise WrongAnswer(f"step {step}, operation {at}, {what}: {said}") from None
+                brief = f"{what}: {said(error)}"
+                raise WrongAnswer(f"step {step}, operation {at}, {brief}", brief) from None
             self.done.steps += 1
 
     def operation(self, code: Op, a: int, b: int, c: int) -> None:
-        """One operation on both sides, and what it changed."""
-        oracle = self.oracle
-        if code is Op.PACK:
-            self._compare_packed([a])
+        """One operation of a Program. Raises WrongAnswer."""
+        self.call(call_of(code, a, b, c))
+
+    def call(self, call: Call) -> None:
+        """One call on both sides, and what it changed. Raises WrongAnswer."""
+        if call.method == "write_block_tables":
+            self._compare_packed(call.sequences, spare=1)
             return
-        expected, expected_error = _outcome(lambda: _call_oracle(oracle, code, a, b, c))
-        got, got_error = _outcome(lambda: self._call(code, a, b, c))
+        oracle = self.oracle
+        expected, expected_error = _outcome(lambda: getattr(oracle, call.method)(*call.operands))
+        got, got_error = _outcome(lambda: self._call(call))
         if type(expected_error) is not type(got_error):
             raise WrongAnswer(
                 f"{_says(got, got_error)} where the contract says {_says(expected, expected_error)}"
@@ -96,43 +115,57 @@ class Checker:
             self.compare_all()
             return
         self._collect_released()
-        if code in _CHANGING:
-            self.bind_table(b if code is Op.FORK else a, grown=code in _GROWING)
-        self._compare_answer(code, expected, got)
+        if call.method in _CHANGING:
+            changed = call.sequences[1:] if call.method == "fork" else call.sequences
+            grown = call.method in _GROWING
+            self.reuse.taken(
+                [block for seq in changed for block in self.bind_table(seq, grown=grown)],
+                WrongAnswer,
+            )
+        self._compare_answer(call.method, expected, got)
         if self.manager.num_free_blocks != oracle.num_free_blocks:
             raise WrongAnswer(
                 f"{self.manager.num_free_blocks} blocks are free; it should be "
                 f"{oracle.num_free_blocks}"
             )
 
-    def _call(self, code: Op, a: int, b: int, c: int) -> Any:
-        manager = self.manager
-        if code is Op.FORK:
-            return manager.fork(a, b, c or None)
-        method = getattr(manager, METHODS[code])
-        return method(a) if code in _ONE_OPERAND else method(a, b)
+    def _call(self, call: Call) -> Any:
+        method = getattr(self.manager, call.method)
+        if call.method not in BATCHES:
+            return method(*call.operands)
+        import numpy as np
 
-    def _compare_answer(self, code: Op, expected: Any, got: Any) -> None:
-        if code in (Op.APPEND, Op.EXTEND):
+        arrays = [np.array(operand, dtype=np.int32) for operand in call.operands]
+        if call.method == "append_slots":
+            return method(*arrays)
+        out = np.full(len(arrays[0]), -7, dtype=np.int32)
+        method(*arrays, out)
+        return out.tolist()
+
+    def _compare_answer(self, method: str, expected: Any, got: Any) -> None:
+        if method in _GROWING:
             wanted = _copies(expected)
             renamed = [Copy(self.physical[s], self.physical[d]) for s, d in wanted]
             if [tuple(copy) for copy in _copies(got)] != [tuple(copy) for copy in renamed]:
                 raise WrongAnswer(f"returned {got!r}; it should name the copies {renamed!r}")
-        elif code in (Op.LOOKUP, Op.LOOKUP_CHAIN):
+        elif method == "lookup":
             if got != self.physical[expected]:
                 raise WrongAnswer(f"returned {got}; it should be {self.physical[expected]}")
-        elif code is Op.CAN_ALLOCATE and bool(got) != expected:
+        elif method == "lookup_slots":
+            if got != (wanted := [self.physical[block] for block in expected]):
+                raise WrongAnswer(f"wrote {shown(got)}; it should be {shown(wanted)}")
+        elif method == "can_allocate" and bool(got) != expected:
             raise WrongAnswer(f"returned {got!r}; it should be {expected}")
 
-    def bind_table(self, seq: int, *, grown: bool = False) -> None:
-        """Learn the physical ids of a changed table, and compare the rest of it.
+    def bind_table(self, seq: int, *, grown: bool = False) -> list[int]:
+        """Learn the physical ids of a changed table, compare the rest of it; the new ids.
 
         Of a table that has only `grown`, nothing is asked for unless it has new blocks:
         decode appends to long tables all the time, and `compare_all` looks at all.
         """
         kept = self.oracle.tables[seq].kept
         if grown and kept[-1] in self.physical:
-            return
+            return []
         table = list(self.manager.block_table(seq))
         if len(table) != len(kept):
             raise WrongAnswer(f"sequence {seq} has {len(table)} blocks; it should have {len(kept)}")
@@ -146,11 +179,11 @@ class Checker:
                 raise WrongAnswer(
                     f"block_table({seq}) names block {theirs} where block {known} should be"
                 )
-        if hasattr(self.manager, "lookup") and table:
+        if self._looks_up and table:
             last = len(self.oracle.tables[seq].blocks) - 1
             if (got := self.manager.lookup(seq, last)) != table[-1]:
                 raise WrongAnswer(f"lookup({seq}, {last}) is {got}, not {table[-1]}")
-        self.reuse.taken(taken, WrongAnswer)
+        return taken
 
     def _bind(self, seq: int, ours: int, theirs: int) -> None:
         if not isinstance(theirs, int) or not 0 <= theirs < self.config.total_blocks:
@@ -180,56 +213,63 @@ class Checker:
         for seq, table in oracle.tables.items():
             wanted = [self.physical[block] for block in table.kept]
             if (got := list(manager.block_table(seq))) != wanted:
-                raise WrongAnswer(f"block_table({seq}) is {_short(got)}, not {_short(wanted)}")
+                raise WrongAnswer(f"block_table({seq}) is {shown(got)}, not {shown(wanted)}")
             if hasattr(manager, "num_tokens") and manager.num_tokens(seq) != table.tokens:
                 raise WrongAnswer(
                     f"num_tokens({seq}) is {manager.num_tokens(seq)}, not {table.tokens}"
                 )
-        if hasattr(manager, "ref_count"):
+        if self._counts:
             for block, refs in oracle.ref_counts.items():
-                if (got_refs := manager.ref_count(self.physical[block])) != refs:
-                    raise WrongAnswer(
-                        f"ref_count({self.physical[block]}) is {got_refs}, not {refs}"
-                    )
-        if hasattr(manager, "write_block_tables"):
-            self._compare_packed(list(oracle.tables))
+                self._compare_ref_count(self.physical[block], refs)
+        self._compared += 1
+        if self._packs:
+            # Every other time without a spare column: then a long row has no tail to hide in.
+            seqs = list(oracle.tables)
+            self._compare_packed(seqs if self._compared % 2 else seqs[::-1], self._compared % 2)
+        if self.thorough:
+            self._compare_what_is_not()
 
-    def _compare_packed(self, seqs: list[int]) -> None:
-        import numpy as np
+    def _compare_ref_count(self, block: int, refs: int) -> None:
+        if (got := self.manager.ref_count(block)) != refs:
+            raise WrongAnswer(f"ref_count({block}) is {got}, not {refs}")
 
-        # One column more than is needed, so that a tail left dirty shows.
-        width = max((len(self.oracle.tables[seq].blocks) for seq in seqs), default=0) + 1
-        out = np.full((len(seqs), width), -7, dtype=np.int32)
-        lengths = np.full(len(seqs), -7, dtype=np.int32)
-        self.manager.write_block_tables(np.array(seqs, dtype=np.int32), out, lengths)
-        for row, seq in enumerate(seqs):
-            blocks = self.oracle.tables[seq].blocks
-            wanted = [0 if block is None else self.physical[block] for block in blocks]
-            wanted += [0] * (width - len(wanted))
-            if out[row].tolist() != wanted or lengths[row] != len(blocks):
+    def _compare_what_is_not(self) -> None:
+        """Blocks that are free again have no ref count; rows that don't fit are refused."""
+        if self._counts:
+            for block in self.reuse.free_again:
+                self._compare_ref_count(block, 0)
+        if not self._packs:
+            return
+        widest = max((len(table.blocks) for table in self.oracle.tables.values()), default=0)
+        if widest > 1:
+            rows = [(seq, ()) for seq in self.oracle.tables]
+            _, error = _outcome(lambda: packed_fault(self.manager, rows, widest - 1))
+            if type(error) is not ValueError:
                 raise WrongAnswer(
-                    f"write_block_tables wrote {_short(out[row].tolist())} with length "
-                    f"{lengths[row]} for sequence {seq}, not {_short(wanted)} with {len(blocks)}"
+                    f"write_block_tables with rows of {widest - 1} for a table of {widest} "
+                    f"blocks {_says('', error) if error else 'raised nothing'} where the "
+                    "contract says ValueError"
                 )
 
+    def _compare_packed(self, seqs: list[int], spare: int) -> None:
+        rows = []
+        for seq in seqs:
+            blocks = self.oracle.tables[seq].blocks
+            rows.append((seq, [0 if b is None else self.physical[b] for b in blocks]))
+        width = max((len(row) for _, row in rows), default=0) + spare
+        if fault := packed_fault(self.manager, rows, width):
+            raise WrongAnswer(fault)
 
-_GROWING = {Op.APPEND, Op.EXTEND}
-_CHANGING = {Op.ALLOCATE, Op.APPEND, Op.EXTEND, Op.TRUNCATE, Op.DROP_FRONT, Op.FORK}
-_ONE_OPERAND = {Op.CAN_ALLOCATE, Op.APPEND, Op.FREE}
 
-
-def _call_oracle(oracle: Oracle, code: Op, a: int, b: int, c: int) -> Any:
-    if code is Op.FORK:
-        return oracle.fork(a, b, c or None)
-    method = getattr(oracle, METHODS[code])
-    return method(a) if code in _ONE_OPERAND else method(a, b)
+_GROWING = {"append_slot", "append_slots", "extend"}
+_CHANGING = {*_GROWING, "allocate", "truncate", "drop_front", "fork"}
 
 
 def _outcome(call: Callable[[], Any]) -> tuple[Any, Exception | None]:
     try:
         return call(), None
-    except (BlockManagerError, ValueError) as error:
-        return None, error
+    except MemoryError:
+        raise
     except Exception as error:  # whatever a user's class raises is its answer
         return None, error
 
@@ -238,15 +278,15 @@ def _says(answer: Any, error: Exception | None) -> str:
     return f"returned {answer!r}" if error is None else f"{type(error).__name__}({error})"
 
 
+def said(error: Exception) -> str:
+    """A difference in its own words; any other error as what was raised."""
+    return str(error) if isinstance(error, WrongAnswer) else f"raised {error!r}"
+
+
 def _copies(answer: Any) -> list[Any]:
     if answer is None:
         return []
     return [answer] if isinstance(answer, tuple) and len(answer) == 2 else list(answer)
-
-
-def _short(items: list[Any], most: int = 8) -> str:
-    shown = ", ".join(map(str, items[:most]))
-    return f"[{shown}{', ...' if len(items) > most else ''}]"
 
 
 def lacking(manager: Any) -> frozenset[Op]:
@@ -261,10 +301,12 @@ def check_state(manager: Any, config: PoolConfig, program: Program, steps: Itera
     are, and equal where they are shared. Raises WrongAnswer.
     """
     checker = Checker(manager, config, "unspecified")
+    oracle = checker.oracle
     for step in steps:
-        for _, code, a, b, c in program.operations(step):
-            _call_oracle(checker.oracle, code, a, b, c)
-    checker.oracle.released.clear()
-    for seq in checker.oracle.tables:
+        for _, call in calls_of(program, step):
+            if call.method != "write_block_tables":
+                getattr(oracle, call.method)(*call.operands)
+    oracle.released.clear()
+    for seq in oracle.tables:
         checker.bind_table(seq)
     checker.compare_all()

@@ -59,6 +59,10 @@ def run_job(job: dict[str, Any], say: Callable[[dict[str, Any]], None]) -> dict[
             from .describe import describe
 
             return describe(job)
+        if job["kind"] == "corpus":
+            from .corpus_job import prove_each
+
+            return prove_each(job)
         impl = resolve(job["impl"])[0]
         if impl.unavailable:
             return {"status": "unavailable", "reason": impl.unavailable}
@@ -100,7 +104,7 @@ def first_level_ns() -> float | None:
     return float(min(_native.probe_latency_ns(_CONTROL_BYTES) for _ in range(_CONTROL_TRIES)))
 
 
-def one_line(error: Exception) -> str:
+def one_line(error: BaseException) -> str:
     """What an implementation raised, and where, for a reason."""
     text = " ".join(str(error).split())[:400]
     frame = error.__traceback__

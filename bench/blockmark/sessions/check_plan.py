@@ -168,7 +168,7 @@ def _refuse_one_file(target: str, before: Described, after: Described) -> None:
     for file in sorted(old & new):
         raise ConfigError(
             f"{target} is {file} on both sides, so nothing would be compared; name it as "
-            "path/to/file.py:Class, relative to the repository"
+            "path/to/file:Class, relative to the repository"
         )
 
 

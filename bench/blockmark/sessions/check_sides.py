@@ -19,7 +19,10 @@ from .check_plan import Asked
 
 Say = Callable[[str], None]
 Sides = tuple[Side, Side]
-_FILE_TARGET = re.compile(r"(?P<alias>[^=\[\]:]*=)?(?P<path>[^\[\]]+\.py)(?P<rest>:.*)")
+_FILE_TARGET = re.compile(
+    r"(?P<alias>[^=\[\]:]*=)?"
+    r"(?P<path>[^:\[\]]+\.(?:py|h|hh|hpp|hxx|so))(?P<rest>(?:[:\[].*)?)"
+)
 
 
 @contextmanager

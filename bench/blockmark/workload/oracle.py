@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from itertools import count
+from typing import TYPE_CHECKING
 
 from blockmark_impls.contract import (
+    BlockManagerError,
     Copy,
     OutOfBlocks,
     PoolConfig,
@@ -18,6 +20,9 @@ from blockmark_impls.contract import (
     SequenceTooLong,
     UnknownSequence,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 @dataclass(slots=True)
@@ -77,6 +82,16 @@ class Oracle:
         copies = self.extend(seq, 1)
         return copies[0] if copies else None
 
+    def append_slots(self, seqs: Sequence[int]) -> list[Copy]:
+        """One more token for each, in order, all or nothing."""
+        tables = {seq: Table(t.tokens, list(t.blocks)) for seq, t in self.tables.items()}
+        before = tables, dict(self.ref_counts)
+        try:
+            return [made for seq in seqs if (made := self.append_slot(seq))]
+        except BlockManagerError:
+            self.tables, self.ref_counts = before
+            raise
+
     def extend(self, seq: int, num_tokens: int) -> list[Copy]:
         """More tokens; the shared last block is copied if it is written."""
         table = self._table(seq)
@@ -86,10 +101,10 @@ class Oracle:
         last = table.blocks[-1]
         assert last is not None
         partly_filled = table.tokens % self.config.block_size != 0
-        copy = num_tokens > 0 and partly_filled and self.ref_counts[last] > 1
-        self._check_room(blocks, blocks - len(table.blocks) + copy)
+        shared = num_tokens > 0 and partly_filled and self.ref_counts[last] > 1
+        self._check_room(blocks, blocks - len(table.blocks) + shared)
         copies = []
-        if copy:
+        if shared:
             table.blocks[-1] = new = self._take()
             self.ref_counts[last] -= 1
             copies.append(Copy(last, new))
@@ -150,6 +165,10 @@ class Oracle:
         block = table.blocks[logical]
         assert block is not None
         return block
+
+    def lookup_slots(self, seqs: Sequence[int], logicals: Sequence[int]) -> list[int]:
+        """The blocks at each pair."""
+        return [self.lookup(seq, logical) for seq, logical in zip(seqs, logicals, strict=True)]
 
     def _table(self, seq: int) -> Table:
         if seq not in self.tables:

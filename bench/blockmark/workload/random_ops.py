@@ -8,9 +8,11 @@ small that all of them happen. They are for checking, never for timing.
 from __future__ import annotations
 
 import random
+from typing import Any
 
 from blockmark_impls.contract import BlockManagerError, PoolConfig
 
+from .calls import Call, call_of
 from .oracle import Oracle
 from .program import Op, Program, ProgramBuilder
 
@@ -27,6 +29,7 @@ _WEIGHTS = {
     Op.LOOKUP: 4,
 }
 _OPS_A_STEP = 8
+_BATCHED, _BATCH_SHARE = (Op.APPEND, Op.LOOKUP), 0.2
 
 
 def random_config(rng: random.Random, id_bits: int) -> PoolConfig:
@@ -53,6 +56,7 @@ def random_program(
 ) -> Program:
     """`operations` random operations, `_OPS_A_STEP` to a step.
 
+    Some are runs of several appends or lookups, which a manager may do in one call.
     `left_out`: operations that the implementation lacks. With `failing` false, only
     operations that succeed are kept, so that a replay can run to its end.
     """
@@ -64,14 +68,26 @@ def random_program(
     while made < operations and tries < operations * 20:
         tries += 1
         code = rng.choices(codes, weights)[0]
-        a, b, c = _operands(code, oracle, rng)
-        if not apply_to_oracle(oracle, code, a, b, c) and not failing:
+        call, operands = _random_call(code, oracle, rng)
+        if not apply_to_oracle(oracle, call) and not failing:
             continue
         if made % _OPS_A_STEP == 0:
             builder.step(phase=1)
-        builder.run(code, a, b, c)
+        builder.run(code, *operands)
         made += 1
     return builder.build(units={1: 1.0}, width=config.max_blocks_per_seq)
+
+
+def _random_call(code: Op, oracle: Oracle, rng: random.Random) -> tuple[Call, tuple[Any, ...]]:
+    """A call, and its operands as a run of a Program: now and then of several sequences."""
+    if code in _BATCHED and len(oracle.tables) > 1 and rng.random() < _BATCH_SHARE:
+        batch = [_operands(code, oracle, rng)[:2] for _ in range(rng.randint(2, 4))]
+        seqs, logicals = (tuple(column) for column in zip(*batch, strict=True))
+        if code is Op.APPEND:
+            return Call("append_slots", (seqs,)), (seqs,)
+        return Call("lookup_slots", (seqs, logicals)), (seqs, logicals)
+    a, b, c = _operands(code, oracle, rng)
+    return call_of(code, a, b, c), (a, b, c)
 
 
 def _operands(code: Op, oracle: Oracle, rng: random.Random) -> tuple[int, int, int]:
@@ -105,30 +121,10 @@ def _operands(code: Op, oracle: Oracle, rng: random.Random) -> tuple[int, int, i
             return seq, 0, 0
 
 
-def apply_to_oracle(oracle: Oracle, code: Op, a: int, b: int, c: int) -> bool:
-    """Do one operation; False if the contract refuses it."""
+def apply_to_oracle(oracle: Oracle, call: Call) -> bool:
+    """Do one call; False if the contract refuses it."""
     try:
-        match code:
-            case Op.CAN_ALLOCATE:
-                oracle.can_allocate(a)
-            case Op.ALLOCATE:
-                oracle.allocate(a, b)
-            case Op.APPEND:
-                oracle.append_slot(a)
-            case Op.EXTEND:
-                oracle.extend(a, b)
-            case Op.TRUNCATE:
-                oracle.truncate(a, b)
-            case Op.DROP_FRONT:
-                oracle.drop_front(a, b)
-            case Op.FORK:
-                oracle.fork(a, b, c or None)
-            case Op.FREE:
-                oracle.free(a)
-            case Op.LOOKUP | Op.LOOKUP_CHAIN:
-                oracle.lookup(a, b)
-            case _:
-                raise AssertionError(f"{code.name} is not an operation of a manager")
+        getattr(oracle, call.method)(*call.operands)
     except (BlockManagerError, ValueError):
         return False
     return True

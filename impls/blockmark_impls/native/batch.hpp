@@ -22,12 +22,14 @@ class BatchCheck {
 
  private:
   // One pass without an allocation. False where more care is needed: a sequence named
-  // twice, or a pool that might be too small (two sequences that share their last block
-  // need one copy, not the two that are counted here).
+  // twice or unknown (one before it may be what fails first), or a pool that might be too
+  // small (two sequences that share their last block need one copy, not the two that are
+  // counted here).
   bool surely_fits(const Manager& manager, const std::int32_t* seqs, std::int64_t count) {
     ++batch_;
     std::int64_t needed = 0;
     for (std::int64_t i = 0; i < count; ++i) {
+      if (!manager.is_live(seqs[i])) return false;
       const Sequence& s = manager.sequence(seqs[i]);
       auto& seen = seen_[static_cast<std::size_t>(seqs[i])];
       if (seen == batch_) return false;

@@ -207,6 +207,10 @@ class Manager {
   std::int64_t num_tokens(std::int64_t seq) const { return tokens(live(seq)); }
 
   // For the bindings, which read a whole table or look ahead over a batch.
+  bool is_live(std::int64_t seq) const {
+    return static_cast<std::uint64_t>(seq) < static_cast<std::uint64_t>(sizes_.max_seqs) &&
+           sequences_[seq].end != 0;
+  }
   const Sequence& sequence(std::int64_t seq) const { return live(seq); }
   bool last_block_is_shared(std::int64_t seq) const {
     return refs_.get(table_.get(seq, live(seq).end - 1)) > 1;
@@ -231,10 +235,7 @@ class Manager {
 
  private:
   const Sequence& live(std::int64_t seq) const {
-    if (static_cast<std::uint64_t>(seq) >= static_cast<std::uint64_t>(sizes_.max_seqs) ||
-        sequences_[seq].end == 0) [[unlikely]] {
-      throw_unknown_sequence(seq);
-    }
+    if (!is_live(seq)) [[unlikely]] throw_unknown_sequence(seq);
     return sequences_[seq];
   }
   Sequence& live(std::int64_t seq) {

@@ -190,6 +190,17 @@ inline void set_declared(nb::handle cls, const char* reuse_order, const char* id
                                                   nb::arg("id_type") = id_type);
 }
 
+// Bound is, or derives from, a BoundManager.
+template <class Bound>
+nb::class_<Bound> bind_manager_class(nb::module_& m, const char* class_name) {
+  nb::class_<Bound> cls(m, class_name);
+  bind_init(cls);
+  bind_changes(cls);
+  bind_reads(cls);
+  bind_replay(cls);
+  return cls;
+}
+
 template <class Manager>
 void bind_manager(nb::module_& m) {
   using Table = typename Manager::table_type;
@@ -204,11 +215,7 @@ void bind_manager(nb::module_& m) {
   for (char& letter : class_name) {
     if (letter == '-') letter = '_';
   }
-  nb::class_<Bound> cls(m, class_name.c_str());
-  bind_init(cls);
-  bind_changes(cls);
-  bind_reads(cls);
-  bind_replay(cls);
+  nb::class_<Bound> cls = bind_manager_class<Bound>(m, class_name.c_str());
   if constexpr (requires(const Table& table) { table.row_pad(); }) {
     cls.def_prop_ro("row_pad", [](const Bound& self) { return self.target.table().row_pad(); });
   }

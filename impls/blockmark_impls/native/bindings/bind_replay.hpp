@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <string>
 
+#include "../allocations.hpp"
 #include "../conditions.hpp"
 #include "../histogram.hpp"
 #include "../pacing.hpp"
@@ -78,6 +79,9 @@ void bind_replay(nb::class_<Bound>& cls) {
       },
       arg("program"), arg("first_step"), arg("interval_ns"), arg("duration_ns"), arg("pacing"),
       arg("stream") = nb::none(), arg("copy_bytes") = 0);
+  // Every module counts its own: these are of the module that the class lives in.
+  cls.def_static("heap_allocations", &heap_allocations);
+  cls.attr("allocation_counter_ok") = allocation_counter_works();
 }
 
 }  // namespace blockmark

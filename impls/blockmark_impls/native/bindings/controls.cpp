@@ -9,11 +9,7 @@ namespace {
 
 void bind_null(nb::module_& m) {
   using Bound = BoundManager<NullManager>;
-  nb::class_<Bound> cls(m, "NullManager");
-  bind_init(cls);
-  bind_changes(cls);
-  bind_reads(cls);
-  bind_replay(cls);
+  nb::class_<Bound> cls = bind_manager_class<Bound>(m, "NullManager");
   set_declared(cls, NullPool::reuse_order, "none", false);
   m.attr("null_manager_class") = cls;
 }

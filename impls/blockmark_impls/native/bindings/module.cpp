@@ -97,6 +97,7 @@ NB_MODULE(_native, m) {
   m.attr("_managers") = nb::dict();
   m.attr("_pools") = nb::dict();
   m.def("build_info", &build_info);
+  m.attr("link_flags") = BLOCKMARK_LINK_FLAGS;
   m.def("manager_class", &manager_class, nb::arg("table"), nb::arg("pool"),
         nb::arg("refs") = "array", nb::arg("id_bits") = 32);
   m.def("combinations", &combinations);

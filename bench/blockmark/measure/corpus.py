@@ -1,0 +1,202 @@
+"""A corpus of managers and pools that are each wrong in one way: does the proof find them?
+
+A member is a class with a `fault` of its own: in Python a class attribute `fault = "leak"`;
+in C++ a comment line `// fault: leak` over a class that the header offers. Files are read
+as text here; their code runs in workers alone. `alone = True` (or `// alone`) marks a
+member that hangs, ends its process or eats its memory.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from blockmark.workload.keys import ConfigError
+from blockmark_impls.contract import PoolConfig
+
+from .jobs import Job
+from .machine import usable_cores
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from concurrent.futures import Future
+
+# Members of a batch share a process; one that breaks it is looked for one by one.
+_BATCH, _BATCH_TIMEOUT_S, _ALONE_TIMEOUT_S = 8, 60.0, 6.0
+_MEMORY_LIMIT = 3 << 30
+_SHORT = 72
+_SIZE = PoolConfig(total_blocks=256, block_size=4, max_seqs=8, max_blocks_per_seq=16)
+_NATIVE = re.compile(
+    r"// (?P<text>[^\n]+)\n(?P<more>(?://[^\n]*\n)*)// fault: (?P<fault>[^\n]+)\n"
+    r"(?P<alone>// alone\n)?(?:template [^\n]+\n)?(?:class|struct) (?P<name>\w+)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """One broken class: what `resolve` takes, the family of its fault, and the fault itself."""
+
+    name: str
+    target: str
+    fault: str
+    text: str
+    alone: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """What came of one member, or of a right implementation."""
+
+    name: str
+    fault: str
+    status: str
+    reason: str
+
+    @property
+    def caught(self) -> bool:
+        """Whether the proof found something wrong, in whatever way."""
+        return self.status in ("wrong", "failed", "timeout")
+
+    @property
+    def line(self) -> str:
+        """The result in one line, short."""
+        says = "caught" if self.caught else "MISSED" if self.status == "ok" else "not tried"
+        reason = self.reason if len(self.reason) <= _SHORT else self.reason[: _SHORT - 3] + "..."
+        return f"{says:9} {self.name:28} {self.fault:24} {reason}".rstrip()
+
+
+def default_folder() -> Path:
+    """`tests/corpus` of the checkout. Raises ConfigError where there is no checkout."""
+    folder = Path(__file__).resolve().parents[3] / "tests" / "corpus"
+    if not folder.is_dir():
+        raise ConfigError(
+            "the corpus is not part of an installed package; run in a checkout, or name a "
+            "folder of broken classes: blockmark verify --corpus DIR"
+        )
+    return folder
+
+
+def read_corpus(folder: Path) -> list[Member]:
+    """Every member below a folder, in the order of files. Raises ConfigError."""
+    if not folder.is_dir():
+        raise ConfigError(f"{folder}: there is no such folder; name one: --corpus DIR")
+    found: list[Member] = []
+    for file in sorted([*folder.rglob("*.py"), *folder.rglob("*.hpp")]):
+        try:
+            content = file.read_text("utf-8")
+            found += _python(file, content) if file.suffix == ".py" else _native(file, content)
+        except (OSError, SyntaxError, ValueError) as error:
+            raise ConfigError(f"{file}: can't be read: {error}") from None
+    if not found:
+        raise ConfigError(f'{folder}: no class in it has a `fault = "..."` of its own')
+    names = [member.name for member in found]
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        raise ConfigError(f"{folder}: two classes are called {twice[0]}; rename one")
+    return found
+
+
+def _python(file: Path, content: str) -> list[Member]:
+    found = []
+    for node in ast.parse(content).body:
+        if not isinstance(node, ast.ClassDef):
+            continue
+        own = {
+            target.id: item.value.value
+            for item in node.body
+            if isinstance(item, ast.Assign) and isinstance(item.value, ast.Constant)
+            for target in item.targets
+            if isinstance(target, ast.Name)
+        }
+        if isinstance(own.get("fault"), str):
+            text = ast.get_docstring(node) or ""
+            alone = own.get("alone") is True
+            found.append(Member(node.name, f"{file}:{node.name}", str(own["fault"]), text, alone))
+    return found
+
+
+def _native(file: Path, content: str) -> list[Member]:
+    return [
+        Member(m["name"], f"{file}:{m['name']}", m["fault"], m["text"], bool(m["alone"]))
+        for m in _NATIVE.finditer(content)
+    ]
+
+
+def try_corpus(
+    members: Sequence[Member], *, random_programs: int, seed: int, cores: int | None = None
+) -> Iterator[Tried]:
+    """What the proof says of each member, in their order."""
+    stop = threading.Event()
+    pool = ThreadPoolExecutor(cores or usable_cores())
+
+    def one_by_one(some: Sequence[Member]) -> list[Tried]:
+        return [
+            _tried([each], _ask([each], random_programs, seed, _ALONE_TIMEOUT_S, stop))[0]
+            for each in some
+        ]
+
+    def together(some: Sequence[Member]) -> list[Tried]:
+        answer = _ask(some, random_programs, seed, _BATCH_TIMEOUT_S, stop)
+        return _tried(some, answer) if "answers" in answer else one_by_one(some)
+
+    try:
+        tried: list[Future[list[Tried]]] = []
+        for batch in _batches(members):
+            tried.append(pool.submit(one_by_one if batch[0].alone else together, batch))
+        for batch_tried in tried:
+            yield from batch_tried.result()
+    finally:
+        stop.set()
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+def right_members() -> list[Member]:
+    """The built-in implementations, in which nothing may be found."""
+    from blockmark_impls.registry import builtin_names, resolve
+
+    found = [each for name in builtin_names() for each in resolve(name)]
+    return [
+        Member(impl.name, impl.target, "", impl.summary) for impl in found if impl.kind == "manager"
+    ]
+
+
+def _batches(members: Sequence[Member]) -> list[list[Member]]:
+    """Members in their order; those that stand alone in batches of their own."""
+    batches: list[list[Member]] = []
+    for member in members:
+        last = batches[-1] if batches else []
+        if not last or member.alone or last[0].alone or len(last) == _BATCH:
+            batches.append([member])
+        else:
+            last.append(member)
+    return batches
+
+
+def _ask(
+    members: Sequence[Member],
+    random_programs: int,
+    seed: int,
+    timeout_s: float,
+    stop: threading.Event,
+) -> dict[str, Any]:
+    job = {
+        "kind": "corpus",
+        "targets": [member.target for member in members],
+        "config": asdict(_SIZE),
+        "random_programs": random_programs,
+        "seed": seed,
+        "memory_limit": _MEMORY_LIMIT,
+    }
+    return Job(job, timeout_s, stop).result()
+
+
+def _tried(members: Sequence[Member], answer: dict[str, Any]) -> list[Tried]:
+    answers = answer.get("answers", [answer])
+    return [
+        Tried(member.name, member.fault, each["status"], each.get("reason", ""))
+        for member, each in zip(members, answers, strict=True)
+    ]

@@ -1,0 +1,32 @@
+"""Several classes proved one after another in one worker: the start of a process costs more
+than most of them take to be found wrong.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from blockmark_impls.contract import PoolConfig
+from blockmark_impls.registry import TargetError, resolve
+
+from .proof import prove
+from .worker import one_line
+
+
+def prove_each(job: dict[str, Any]) -> dict[str, Any]:
+    """`answers`: a result for each of the job's `targets`, in their order."""
+    return {"status": "ok", "answers": [_prove(target, job) for target in job["targets"]]}
+
+
+def _prove(target: str, job: dict[str, Any]) -> dict[str, Any]:
+    config = PoolConfig(**job["config"])
+    try:
+        impl = resolve(target)[0]
+        if impl.unavailable:
+            return {"status": "unavailable", "reason": impl.unavailable}
+        one = {**job, "call_style": impl.call_style, "programs": [], "operations": 0}
+        return prove(impl, config, {**one, "brief": True})
+    except TargetError as error:
+        return {"status": "unavailable", "reason": str(error)}
+    except (Exception, SystemExit) as error:  # the class's own: a result like any other
+        return {"status": "failed", "reason": one_line(error)}

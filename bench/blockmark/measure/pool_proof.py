@@ -1,0 +1,114 @@
+"""A free pool held against what every pool must do: each id of the pool is out once at most,
+the free count adds up, exhaustion changes nothing, and blocks come back as declared.
+"""
+
+from __future__ import annotations
+
+from operator import index
+from typing import TYPE_CHECKING, Any
+
+from blockmark_impls.contract import OutOfBlocks
+
+from .packed_rows import shown
+from .reuse import ReuseOrderChecker
+from .verify import WrongAnswer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from blockmark.workload.pool_ops import PoolCall
+
+
+class PoolChecker:
+    """One pool of `total_blocks`, and which of its blocks are out.
+
+    `written` keeps the calls as one would write them, the last one too.
+    """
+
+    def __init__(self, pool: Any, total_blocks: int, reuse_order: str) -> None:
+        self.pool = pool
+        self.total_blocks = total_blocks
+        self.usable_blocks = getattr(pool, "usable_blocks", total_blocks)
+        self.out: set[int] = set()
+        self.reuse = ReuseOrderChecker(reuse_order, self.usable_blocks)
+        self.written: list[str] = []
+        self.operations = 0
+
+    def play(self, calls: Iterable[PoolCall]) -> None:
+        """Make the calls. Raises WrongAnswer."""
+        self._compare_free("num_free of a new pool is")
+        for call in calls:
+            try:
+                self._call(call)
+                self._compare_free("then num_free is")
+            except (MemoryError, WrongAnswer):
+                raise
+            except Exception as error:
+                raise WrongAnswer(f"raised {error!r}") from None
+            self.operations += 1
+
+    @property
+    def num_free(self) -> int:
+        """Blocks that should be free."""
+        return self.usable_blocks - len(self.out)
+
+    def _call(self, call: PoolCall) -> None:
+        match call.method:
+            case "take":
+                self._take(call.numbers[0])
+            case "drain":
+                self._take(self.num_free)
+            case "give":
+                ids = _ranked(self.out, call.numbers)
+                self._write(f"give({ids})")
+                if ids:
+                    self.pool.give(ids)
+                    self.out.difference_update(ids)
+                    self.reuse.given(ids)
+            case "remove":
+                for block in _ranked(self.reuse.free_again, call.numbers):
+                    self._write(f"remove({block})")
+                    self.pool.remove(block)
+                    self.out.add(block)
+                    self.reuse.removed(block)
+
+    def _take(self, k: int) -> None:
+        self._write(f"take({k})")
+        try:
+            answer = self.pool.take(k)
+        except OutOfBlocks as error:
+            if k <= self.num_free:
+                raise WrongAnswer(
+                    f"OutOfBlocks({error}) where {self.num_free} blocks are free"
+                ) from None
+            return
+        ids = [index(block) for block in answer]
+        if k > self.num_free:
+            raise WrongAnswer(
+                f"returned {shown(ids)} where {self.num_free} blocks are free and the contract "
+                "says OutOfBlocks"
+            )
+        if len(ids) != k:
+            raise WrongAnswer(f"returned {len(ids)} blocks: {shown(ids)}")
+        for block in ids:
+            if not 0 <= block < self.total_blocks:
+                raise WrongAnswer(
+                    f"returned {shown(ids)}: {block} is no block of a pool of {self.total_blocks}"
+                )
+            if block in self.out:
+                raise WrongAnswer(f"returned {shown(ids)}: block {block} is out already")
+            self.out.add(block)
+        self.reuse.taken(ids, lambda text: WrongAnswer(f"returned {shown(ids)}: {text}"))
+
+    def _compare_free(self, what: str) -> None:
+        if (free := self.pool.num_free) != self.num_free:
+            raise WrongAnswer(f"{what} {free}; it should be {self.num_free}")
+
+    def _write(self, text: str) -> None:
+        self.written.append(text)
+
+
+def _ranked(blocks: Iterable[int], ranks: Iterable[int]) -> list[int]:
+    """The blocks of these ranks, each taken from those that are left; fewer if none is."""
+    left = sorted(blocks)
+    return [left.pop(rank % len(left)) for rank in ranks if left]

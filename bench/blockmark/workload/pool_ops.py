@@ -1,0 +1,59 @@
+"""Small random programs for a free pool alone.
+
+No program knows which ids a pool hands out, so a call names blocks by rank among those
+that are out, lowest first; the checker turns ranks into ids.
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Container
+
+PAST_16_BITS = 65_536 + 64
+
+
+@dataclass(frozen=True, slots=True)
+class PoolCall:
+    """`take` (how many), `give` (ranks of blocks that are out, each of those that are left),
+    `remove` (a rank among blocks given back), or `drain` (nothing): all that is free.
+    """
+
+    method: str
+    numbers: tuple[int, ...] = ()
+
+
+def random_pool_program(
+    total_blocks: int, rng: random.Random, calls: int, optional: Container[str] = ()
+) -> list[PoolCall]:
+    """`calls` random calls, then everything is taken, and one block more.
+
+    `optional`: methods that not every pool has, and this one does.
+    """
+    methods, weights = ["take", "give"], [5, 5]
+    if "remove" in optional:
+        methods.append("remove")
+        weights.append(2)
+    program = []
+    for method in rng.choices(methods, weights, k=calls):
+        if method == "take":
+            most = total_blocks + 1 if rng.random() < 0.15 else max(1, total_blocks // 2)
+            numbers: tuple[int, ...] = (rng.randint(0, most),)
+        else:
+            many = rng.randint(1, max(1, total_blocks // 2)) if method == "give" else 1
+            numbers = tuple(rng.randrange(total_blocks) for _ in range(many))
+        program.append(PoolCall(method, numbers))
+    return [*program, PoolCall("drain"), PoolCall("take", (1,))]
+
+
+def every_id_program() -> list[PoolCall]:
+    """Everything is taken, given back in part, and taken again."""
+    return [
+        PoolCall("drain"),
+        PoolCall("take", (1,)),
+        PoolCall("give", (PAST_16_BITS - 1, 0, 1)),
+        PoolCall("drain"),
+    ]
