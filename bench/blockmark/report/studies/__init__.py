@@ -14,7 +14,11 @@ from blockmark.report.table import Table
 from blockmark.runs.model import Run, Setting
 
 # Workload -> module of this package.
-_VIEWS: dict[str, str] = {}
+_VIEWS: dict[str, str] = {
+    "layout-pack": "layout_pack",
+    "layout-rows": "layout_rows",
+    "mistakes": "mistakes",
+}
 
 
 class StudyView(Protocol):

@@ -39,7 +39,7 @@ nb::class_<BoundManager<Wrong>> bind_mistake(nb::module_& m, const char* name,
   return cls;
 }
 
-// (ns, copies, most blocks in use)
+// (ns, copies, most blocks held beyond those in use)
 template <class Any>
 void bind_append_loop(nb::module_& m) {
   m.def(
@@ -48,7 +48,7 @@ void bind_append_loop(nb::module_& m) {
         if (steps < 0) throw_value("steps must not be negative");
         const Appended done = append_loop(self.target, seqs.data(),
                                           static_cast<std::int64_t>(seqs.shape(0)), steps, arena);
-        return std::tuple(done.ns, done.copies, done.most_used);
+        return std::tuple(done.ns, done.copies, done.most_extra);
       },
       nb::arg("manager"), nb::arg("seqs").noconvert(), nb::arg("steps"), nb::arg("arena"));
 }

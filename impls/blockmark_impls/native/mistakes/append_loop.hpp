@@ -52,7 +52,7 @@ class PayloadArena {
 struct Appended {
   std::int64_t ns = 0;
   std::int64_t copies = 0;
-  std::int64_t most_used = 0;  // blocks, at any moment, a copy's source still held included
+  std::int64_t most_extra = 0;  // blocks held while a copy was made, beyond those held after it
 };
 
 // `steps` times one token for each of `seqs`. Throws what append throws.
@@ -61,20 +61,22 @@ template <class Manager>
                                        std::int64_t count, std::int64_t steps,
                                        PayloadArena& arena) {
   Appended done;
-  std::int64_t least_free = manager.num_free();
   const std::int64_t started = now_ns();
   for (std::int64_t step = 0; step < steps; ++step) {
     for (std::int64_t i = 0; i < count; ++i) {
+      const std::int64_t copies = done.copies;
+      std::int64_t free_meanwhile = 0;
       manager.append(seqs[i], [&](std::int64_t, std::int64_t) {
         ++done.copies;
-        least_free = std::min(least_free, manager.num_free());
+        free_meanwhile = manager.num_free();
         arena.copy();
       });
+      if (done.copies != copies) {
+        done.most_extra = std::max(done.most_extra, manager.num_free() - free_meanwhile);
+      }
     }
-    least_free = std::min(least_free, manager.num_free());
   }
   done.ns = now_ns() - started;
-  done.most_used = manager.sizes().total_blocks - least_free;
   return done;
 }
 

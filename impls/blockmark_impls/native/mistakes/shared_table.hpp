@@ -8,8 +8,8 @@
 // sequence's own can suffer from another sequence.
 #pragma once
 
+#include <bit>
 #include <cstdint>
-#include <utility>
 #include <vector>
 
 #include "../contract.hpp"
@@ -88,9 +88,10 @@ class SharedTable {
   static std::uint64_t key_of(std::int64_t seq, std::int64_t logical) {
     return static_cast<std::uint64_t>(seq) << 32 | static_cast<std::uint32_t>(logical);
   }
-  // Multiplicative hashing (Knuth): the high bits of the product by 2^64 / golden ratio.
+  // Multiplicative hashing (Knuth): the topmost bits of the product by 2^64 / golden ratio,
+  // as only those depend on all bits of the key, the sequence's included.
   std::size_t home(std::uint64_t key) const {
-    return (key * 0x9e3779b97f4a7c15u >> 20) & (places_.size() - 1);
+    return key * 0x9e3779b97f4a7c15u >> (64 - std::countr_zero(places_.size()));
   }
   std::size_t next(std::size_t at) const { return (at + 1) & (places_.size() - 1); }
   Span& span(std::int64_t seq) { return spans_[static_cast<std::size_t>(seq)]; }
