@@ -17,7 +17,18 @@
 
 namespace blockmark {
 
-template <BlockTable Table, FreePool Pool, RefCounting Refs>
+// When the last, partly filled block is copied before it is written: where another table
+// names it too. Whoever does keeps it, so it never goes back to the pool here.
+struct CopyIfShared {
+  static constexpr bool others_keep_it = true;
+
+  template <RefCounting Refs>
+  static bool needed(const Refs& refs, std::int64_t id) {
+    return refs.get(id) > 1;
+  }
+};
+
+template <BlockTable Table, FreePool Pool, RefCounting Refs, class CopyRule = CopyIfShared>
 class Manager {
  public:
   using id_type = typename Table::id_type;
@@ -37,6 +48,7 @@ class Manager {
 
   const Sizes& sizes() const { return sizes_; }
   const Table& table() const { return table_; }
+  const Pool& pool() const { return pool_; }
 
   bool can_allocate(std::int64_t num_blocks) const { return num_blocks <= pool_.num_free(); }
 
@@ -87,7 +99,7 @@ class Manager {
     if (fresh > sizes_.max_blocks_per_seq - s.end) {
       throw_too_long(seq, sizes_.max_blocks_per_seq);
     }
-    if (s.room > 0 && refs_.get(table_.get(seq, s.end - 1)) > 1) [[unlikely]] {
+    if (s.room > 0 && CopyRule::needed(refs_, table_.get(seq, s.end - 1))) [[unlikely]] {
       need(fresh + 1);
       own_last_block(seq, s, on_copy);
     } else {
@@ -303,13 +315,14 @@ class Manager {
   void own_last_block(std::int64_t seq, const Sequence& s, OnCopy&& on_copy) {
     const std::int64_t last = s.end - 1;
     const id_type shared = table_.get(seq, last);
-    if (refs_.get(shared) <= 1) [[likely]] return;
+    if (!CopyRule::needed(refs_, shared)) [[likely]] return;
     need(1);
     const auto own = static_cast<id_type>(pool_.take());
     refs_.start(own);
-    refs_.drop(shared);
+    if constexpr (CopyRule::others_keep_it) refs_.drop(shared);
     table_.replace(seq, last, own);
     on_copy(static_cast<std::int64_t>(shared), static_cast<std::int64_t>(own));
+    if constexpr (!CopyRule::others_keep_it) release(pool_, shared);
   }
 
   void share(std::int64_t parent, std::int64_t child, const Sequence& from, std::int64_t blocks,

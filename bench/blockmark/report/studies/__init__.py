@@ -14,7 +14,12 @@ from blockmark.report.table import Table
 from blockmark.runs.model import Run, Setting
 
 # Workload -> module of this package.
-_VIEWS: dict[str, str] = {"capacity": "capacity"}
+_VIEWS: dict[str, str] = {
+    "capacity": "capacity",
+    "layout-pack": "layout_pack",
+    "layout-rows": "layout_rows",
+    "mistakes": "mistakes",
+}
 
 
 class StudyView(Protocol):

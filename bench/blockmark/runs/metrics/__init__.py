@@ -7,7 +7,17 @@ of this package and one probe.
 
 from __future__ import annotations
 
-from . import capacity, conditions, costs, counters, counts, rate, shares
+from . import (
+    capacity,
+    conditions,
+    costs,
+    counters,
+    counts,
+    layouts,
+    mistakes,
+    rate,
+    shares,
+)
 from .row import Direction, Kind, Metric
 
 __all__ = [
@@ -32,6 +42,8 @@ METRICS: dict[str, Metric] = {
         counts.ROWS,
         conditions.ROWS,
         capacity.ROWS,
+        layouts.ROWS,
+        mistakes.ROWS,
     )
     for row in rows
 }

@@ -21,8 +21,8 @@ class Metric:
     *proof* shows that a condition held and is never judged. `direction` is what counts
     as better, None if nothing does. `formula` is how the number is made, `meaning` what
     it tells, `source` where it comes from: `clock`, `count`, `software` (the kernel's
-    books), `counter` (a processor's or a simulated one; each value names which), or
-    `derived` from other metrics.
+    books), `counter` (a processor's or a simulated one; each value names which),
+    `derived` from other metrics, or `model` (a formula whose inputs are keys, not measured).
     """
 
     name: str

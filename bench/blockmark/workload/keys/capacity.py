@@ -7,7 +7,7 @@ from .study import StudyKeys
 
 _ONLY = ("capacity",)
 
-CAPACITY = StudyKeys(
+STUDY = StudyKeys(
     "capacity",
     (
         Key(

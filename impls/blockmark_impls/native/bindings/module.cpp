@@ -108,6 +108,8 @@ NB_MODULE(_native, m) {
   bind_pacing(m);
   bind_pools(m);
   bind_controls(m);
+  bind_mistakes(m);
+  bind_layouts(m);
 #define BIND(unit) bind_##unit(m);
 #include "managers.inc"
 #undef BIND

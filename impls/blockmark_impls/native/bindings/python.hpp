@@ -69,5 +69,7 @@ void bind_controls(nb::module_& m);
 void bind_measuring(nb::module_& m);
 void bind_counting(nb::module_& m);
 void bind_pacing(nb::module_& m);
+void bind_mistakes(nb::module_& m);
+void bind_layouts(nb::module_& m);
 
 }  // namespace blockmark

@@ -1,0 +1,1 @@
+"""Ways to lay out block tables: rows beside cache lines, and the forms of a packed batch."""
