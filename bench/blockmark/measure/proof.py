@@ -10,6 +10,7 @@ from blockmark.workload.program import Program
 from blockmark.workload.random_ops import random_config, random_program
 from blockmark_impls.contract import missing_operations
 
+from .missing import name_missing
 from .replay import bind
 from .verify import Checker, Verified, WrongAnswer, check_state, lacking
 
@@ -36,7 +37,8 @@ def prove(impl: Implementation, config: PoolConfig, job: dict[str, Any]) -> dict
         if missing := missing_operations(manager, _NEEDED):
             return {
                 "status": "unavailable",
-                "reason": f"{impl.name} lacks {', '.join(missing)}, which every model needs",
+                "reason": f"{impl.name} lacks {name_missing(manager, missing)}, "
+                "which every model needs",
             }
         for number in range(job["random_programs"]):
             rng = random.Random(f"{job['seed']}/{number}")
