@@ -53,7 +53,8 @@ def build_header(header: Path, *, output: Path | None = None) -> Path:
     """The loadable module with what a header offers, built now or before.
 
     `output` names a file that it is also copied to. Raises BuildError where the header
-    is missing or doesn't compile, or `output` can't be written; TargetError where the tools are missing.
+    is missing or doesn't compile, or `output` can't be written; TargetError where the
+    tools are missing.
     """
     path = header.resolve()
     if not path.is_file():
