@@ -10,6 +10,7 @@ import sys
 import typer
 
 from . import (
+    build,
     capacity,
     check,
     claims,
@@ -39,6 +40,7 @@ app.command("verify")(verify.command)
 app.command("check")(check.command)
 app.command("compare")(compare.command)
 app.command("report")(report.command)
+app.command("build")(build.command)
 app.command("profile")(profile.command)
 app.command("list")(listing.command)
 app.command("trace")(trace.command)

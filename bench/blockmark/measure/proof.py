@@ -14,8 +14,9 @@ from blockmark.workload.random_ops import random_config, random_program
 from blockmark_impls.contract import missing_operations
 
 from .counterexample import ManagerFault, PoolFault, ReplayFault
+from .missing import name_missing
 from .pool_proof import PoolChecker
-from .replay import bind
+from .replay import MissingOperationsError, bind
 from .verify import Checker, Verified, WrongAnswer, check_state, lacking
 
 if TYPE_CHECKING:
@@ -64,7 +65,8 @@ def prove(impl: Implementation, config: PoolConfig, job: dict[str, Any]) -> dict
             if missing := missing_operations(manager, _NEEDED):
                 return {
                     "status": "unavailable",
-                    "reason": f"{impl.name} lacks {', '.join(missing)}, which every model needs",
+                    "reason": f"{impl.name} lacks {name_missing(manager, missing)}, "
+                    "which every model needs",
                 }
             _prove_manager(impl, config, job, done)
         if "pool" in impl.models:
@@ -160,6 +162,10 @@ def _prove_load(
     operations: int,
     done: Verified,
 ) -> None:
+    try:
+        bind(impl.make_manager(config), program, style)
+    except MissingOperationsError:
+        return  # the models that need them will say so
     checker = Checker(impl.make_manager(config), config, impl.reuse_order)
     last = steps_with(program, operations)
     # All tables are compared some times on the way, and at the end.

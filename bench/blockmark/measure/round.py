@@ -104,9 +104,9 @@ class RoundOf(SubjectSetup):
             if target is None:
                 self.unavailable(wanted, "the implementation has no pool of its own")
                 return None
-        else:
-            target = self.manager()
         try:
+            if not pool:
+                target = self.manager()
             replay = bind(target, program, self.call_style)
         except MissingOperationsError as missing:
             # A control that has no such operation has no such floor; nothing is missed.
