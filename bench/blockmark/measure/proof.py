@@ -25,10 +25,15 @@ def prove(impl: Implementation, config: PoolConfig, job: dict[str, Any]) -> dict
     """Verify an implementation; the result is `ok`, `wrong` or `unavailable`.
 
     The job names `random_programs` (how many), `programs` (paths of loads) and
-    `operations` (how many of each load to compare, in whole steps).
+    `operations` (how many of each load to compare, in whole steps). A pool alone has a
+    proof of its own.
     """
     if impl.kind == "control":
         return {"status": "ok", "operations": 0, "steps": 0}
+    if impl.pool_alone:
+        from .pool_proof import prove_pool
+
+        return prove_pool(impl, config, job)
     done = Verified()
     style = job["call_style"]
     try:
