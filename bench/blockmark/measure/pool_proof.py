@@ -14,7 +14,7 @@ from .reuse import ReuseOrderChecker
 from .verify import WrongAnswer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from blockmark.workload.pool_ops import PoolCall
 
@@ -71,6 +71,10 @@ class PoolChecker:
                     self.pool.remove(block)
                     self.out.add(block)
                     self.reuse.removed(block)
+            case "find_contiguous":
+                self._find_contiguous(call.numbers[0])
+            case "plan_compaction":
+                self._plan_compaction(call.numbers[0])
 
     def _take(self, k: int) -> None:
         self._write(f"take({k})")
@@ -99,6 +103,39 @@ class PoolChecker:
                 raise WrongAnswer(f"returned {shown(ids)}: block {block} is out already")
             self.out.add(block)
         self.reuse.taken(ids, lambda text: WrongAnswer(f"returned {shown(ids)}: {text}"))
+
+    def _find_contiguous(self, k: int) -> None:
+        """The lowest run of `k` free blocks, by trying every one."""
+        free = self._free()
+        starts = (block for block in sorted(free) if free.issuperset(range(block, block + k)))
+        self._compare(f"find_contiguous({k})", self.pool.find_contiguous, k, next(starts, None))
+
+    def _plan_compaction(self, blocks: int) -> None:
+        """Blocks at the top in use, each to the lowest free one, by walking both ends."""
+        free = self._free()
+        call = f"plan_compaction({blocks})"
+        if blocks > len(free):
+            self._write(call)
+            try:
+                answer = self.pool.plan_compaction(blocks)
+            except OutOfBlocks:
+                return
+            raise WrongAnswer(f"returned {answer!r} where the contract says OutOfBlocks")
+        top = range(self.total_blocks - 1, self.total_blocks - blocks - 1, -1)
+        wanted = list(zip((b for b in top if b not in free), sorted(free), strict=False))
+
+        def plan(count: int) -> list[tuple[int, ...]]:
+            return [tuple(move) for move in self.pool.plan_compaction(count)]
+
+        self._compare(call, plan, blocks, wanted)
+
+    def _free(self) -> set[int]:
+        return set(range(self.total_blocks)) - self.out
+
+    def _compare(self, call: str, answer: Callable[[int], Any], number: int, wanted: Any) -> None:
+        self._write(call)
+        if (got := answer(number)) != wanted:
+            raise WrongAnswer(f"returned {got!r}; it should be {wanted!r}")
 
     def _compare_free(self, what: str) -> None:
         if (free := self.pool.num_free) != self.num_free:

@@ -16,6 +16,7 @@ from blockmark_impls.contract import missing_operations
 from .counterexample import ManagerFault, PoolFault, ReplayFault
 from .missing import name_missing
 from .pool_proof import PoolChecker
+from .pool_replay_proof import prove_pool_replay
 from .replay import MissingOperationsError, bind
 from .verify import Checker, Verified, WrongAnswer, check_state, lacking
 
@@ -32,6 +33,9 @@ if TYPE_CHECKING:
 
 # A manager that lacks these can't be driven at all.
 _NEEDED = ("allocate", "append_slot", "free", "block_table", "num_free_blocks")
+_OPTIONAL = ("remove", "find_contiguous", "plan_compaction")  # of a pool
+# Where a bitmap's last word ends, and begins.
+_WORD_ENDS = (63, 64, 65, 130, 257)
 _CALLS, _REPLAYED_CALLS, _POOL_CALLS = 160, 80, 60
 
 
@@ -70,7 +74,7 @@ def prove(impl: Implementation, config: PoolConfig, job: dict[str, Any]) -> dict
                 }
             _prove_manager(impl, config, job, done)
         if "pool" in impl.models:
-            _prove_pool(impl, config.id_bits, job, done)
+            _prove_pool(impl, config, job, done)
     except WrongAnswer as wrong:
         answer: dict[str, Any] = {"status": "wrong", "reason": str(wrong)}
         if job.get("brief"):
@@ -229,18 +233,29 @@ def _run(replay: Replay, steps: int) -> None:
         raise WrongAnswer(f"raised {error!r}") from None
 
 
-def _prove_pool(impl: Implementation, id_bits: int, job: dict[str, Any], done: Verified) -> None:
-    """The pool alone, of every small size, and of more ids than 16 bits can number."""
+def _prove_pool(
+    impl: Implementation, config: PoolConfig, job: dict[str, Any], done: Verified
+) -> None:
+    """The pool alone: small, around the ends of words, and of more ids than 16 bits number.
+
+    The loop that is timed must leave as many blocks free as its operations say.
+    """
+    id_bits = config.id_bits
     for number in _numbers(job):
         rng = random.Random(f"{job['seed']}/pool/{number}")
-        total = rng.randint(1, 24)
+        total = rng.randint(1, 24) if number % 3 else rng.choice(_WORD_ENDS)
         pool = impl.make_pool(total, id_bits)
         if pool is None:
             return
-        optional = [name for name in ("remove",) if hasattr(pool, name)]
+        if missing := missing_operations(pool, ("take", "give", "num_free")):
+            raise WrongAnswer(f"it lacks {', '.join(missing)}, which every pool needs")
+        optional = [name for name in _OPTIONAL if hasattr(pool, name)]
         calls = random_pool_program(total, rng, _POOL_CALLS, optional)
         _play_pool(impl, id_bits, total, calls, f"random pool program {number}", done)
     if 0 in _numbers(job):
+        for path in job.get("pool_programs", ()):
+            program = Program.load(Path(path))
+            prove_pool_replay(impl, config, program, job["call_style"])
         calls = every_id_program()
         try:
             impl.make_pool(PAST_16_BITS, 32)

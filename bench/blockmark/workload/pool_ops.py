@@ -19,7 +19,8 @@ PAST_16_BITS = 65_536 + 64
 @dataclass(frozen=True, slots=True)
 class PoolCall:
     """`take` (how many), `give` (ranks of blocks that are out, each of those that are left),
-    `remove` (a rank among blocks given back), or `drain` (nothing): all that is free.
+    `remove` (a rank among blocks given back), `find_contiguous` (how many), `plan_compaction`
+    (how many), or `drain` (nothing): all that is free.
     """
 
     method: str
@@ -34,14 +35,19 @@ def random_pool_program(
     `optional`: methods that not every pool has, and this one does.
     """
     methods, weights = ["take", "give"], [5, 5]
-    if "remove" in optional:
-        methods.append("remove")
-        weights.append(2)
+    for method in ("remove", "find_contiguous", "plan_compaction"):
+        if method in optional:
+            methods.append(method)
+            weights.append(2)
     program = []
     for method in rng.choices(methods, weights, k=calls):
         if method == "take":
             most = total_blocks + 1 if rng.random() < 0.15 else max(1, total_blocks // 2)
             numbers: tuple[int, ...] = (rng.randint(0, most),)
+        elif method == "find_contiguous":
+            numbers = (rng.choice((1, 2, 3, 5, 17, 64, 65, 150)),)
+        elif method == "plan_compaction":
+            numbers = (rng.randint(0, total_blocks),)
         else:
             many = rng.randint(1, max(1, total_blocks // 2)) if method == "give" else 1
             numbers = tuple(rng.randrange(total_blocks) for _ in range(many))

@@ -15,6 +15,7 @@ from . import (
     counts,
     layouts,
     mistakes,
+    pools,
     rate,
     shares,
 )
@@ -38,7 +39,8 @@ METRICS: dict[str, Metric] = {
         costs.ROWS,
         shares.ROWS,
         rate.ROWS,
-        counters.rows(costs.ROWS),
+        pools.ROWS,
+        counters.rows((*costs.ROWS, *pools.ROWS)),
         counts.ROWS,
         conditions.ROWS,
         capacity.ROWS,
