@@ -106,6 +106,7 @@ NB_MODULE(_native, m) {
   bind_counting(m);
   bind_pacing(m);
   bind_pools(m);
+  bind_contention(m);
   bind_controls(m);
 #define BIND(unit) bind_##unit(m);
 #include "managers.inc"

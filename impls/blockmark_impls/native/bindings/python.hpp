@@ -69,5 +69,6 @@ void bind_controls(nb::module_& m);
 void bind_measuring(nb::module_& m);
 void bind_counting(nb::module_& m);
 void bind_pacing(nb::module_& m);
+void bind_contention(nb::module_& m);
 
 }  // namespace blockmark
