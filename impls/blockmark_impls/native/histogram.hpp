@@ -30,6 +30,13 @@ class Histogram {
     if (ns > max_) max_ = ns;
   }
 
+  // Adds what another one counted.
+  void merge(const Histogram& other) {
+    for (std::size_t i = 0; i < counts_.size(); ++i) counts_[i] += other.counts_[i];
+    samples_ += other.samples_;
+    if (other.max_ > max_) max_ = other.max_;
+  }
+
   std::vector<std::pair<std::int64_t, std::int64_t>> counts() const {
     std::vector<std::pair<std::int64_t, std::int64_t>> result;
     for (std::size_t i = 0; i < counts_.size(); ++i) {

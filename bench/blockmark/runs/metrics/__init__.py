@@ -10,6 +10,7 @@ from __future__ import annotations
 from . import (
     capacity,
     conditions,
+    contention,
     costs,
     counters,
     counts,
@@ -43,6 +44,7 @@ METRICS: dict[str, Metric] = {
         counters.rows((*costs.ROWS, *pools.ROWS)),
         counts.ROWS,
         conditions.ROWS,
+        contention.ROWS,
         capacity.ROWS,
         layouts.ROWS,
         mistakes.ROWS,

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ConfigError
-from . import capacity, layout, mistakes
+from . import capacity, contention, layout, mistakes
 from .key import Key, Value, nearest
 from .replayed import DEFAULT_MODELS, MODELS, REPLAYED, ROWS
 from .study import StudyKeys
@@ -35,6 +35,8 @@ __all__ = [
 
 # A study is a workload that measures something else than the replay of a Program.
 _STUDIES: tuple[StudyKeys, ...] = (
+    contention.CONTENTION,
+    contention.FALSE_SHARING,
     capacity.STUDY,
     mistakes.STUDY,
     layout.ROWS_STUDY,

@@ -110,6 +110,7 @@ NB_MODULE(_native, m) {
   bind_counting(m);
   bind_pacing(m);
   bind_pools(m);
+  bind_contention(m);
   bind_controls(m);
   bind_mistakes(m);
   bind_layouts(m);

@@ -71,5 +71,6 @@ void bind_counting(nb::module_& m);
 void bind_pacing(nb::module_& m);
 void bind_mistakes(nb::module_& m);
 void bind_layouts(nb::module_& m);
+void bind_contention(nb::module_& m);
 
 }  // namespace blockmark

@@ -1,0 +1,123 @@
+"""One round of a pool of the core under threads: windows, then one long stretch."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .machine import usable_cores
+from .overlap import overlap_metrics, window_plan
+from .probes.histograms import as_json
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+# The kernel splits CPU time into user and kernel by ticks of up to 10 ms.
+_LEAST_SPLIT_NS = 50_000_000
+_QUICK_STRETCH_S = 0.05
+
+
+def measure_pool(
+    source: Any, parameters: Mapping[str, Any], job: Mapping[str, Any]
+) -> dict[str, dict[str, Any]]:
+    """Every metric of the study that threads have.
+
+    Raises RuntimeError if a block was lost meanwhile.
+    """
+    params = job["params"]
+    threads, batch, think = params["threads"], params["batch"], params["think_ns"]
+    seconds = min(params["stretch_seconds"], _QUICK_STRETCH_S if job["quick"] else 1e9)
+    pool = source.make(params["total_blocks"], threads, parameters)
+    if rate := params["request_rate"]:
+        found = _paced(pool.paced(batch, think, int(seconds * 1e9), rate))
+    else:
+        found = {}
+        together = threads <= usable_cores()
+        if together:
+            # A contended hand-over takes some hundred ns, a copy of ids about one each.
+            plan = window_plan(think + 1_000 + 20 * batch, quick=job["quick"])
+            found |= _windows(pool.windows(batch, think, **plan))
+        stretch = pool.closed(batch, think, int(seconds * 1e9))
+        if found.get("overlap_share", {}).get("value") != 0.0:
+            found |= _closed(stretch)
+        if not together:
+            found |= _oversubscribed(stretch, threads)
+    found["stranded_blocks"] = {"value": pool.stranded}
+    if sorted(pool.free_ids()) != list(range(params["total_blocks"])):
+        raise RuntimeError("blocks were lost or doubled while it was measured")
+    return found
+
+
+def _windows(windows: Any) -> dict[str, dict[str, Any]]:
+    overlap, histogram = overlap_metrics(windows)
+    found: dict[str, dict[str, Any]] = {"overlap_share": {"value": overlap.share}}
+    names = ("pair_ns", "pairs_per_s", "take_latency_undisturbed_ns", "fairness")
+    if overlap.reason:
+        # Without the proof nothing that follows says anything about contention.
+        more = ("take_latency_ns", "cpu_ns_per_pair") if overlap.share == 0 else ()
+        return found | {name: {"unavailable": overlap.reason} for name in (*names, *more)}
+    return found | {
+        "pair_ns": {"value": overlap.op_ns, "mean": overlap.op_mean_ns},
+        "pairs_per_s": {"value": overlap.ops_per_s},
+        "take_latency_undisturbed_ns": {"histogram": histogram},
+        "fairness": {"value": overlap.fairness},
+    }
+
+
+def _closed(stretch: Any) -> dict[str, dict[str, Any]]:
+    """The whole stretch: what windows are too short for."""
+    pairs = sum(one.pairs for one in stretch.threads)
+    cpu = sum(one.cpu_ns for one in stretch.threads)
+    found = {"take_latency_ns": {"histogram": as_json(stretch.latency)}} | _books(stretch)
+    found["cpu_ns_per_pair"] = (
+        {"value": cpu / pairs} if pairs else {"unavailable": "no request was served"}
+    )
+    split = sum(one.user_ns + one.kernel_ns for one in stretch.threads)
+    if split < _LEAST_SPLIT_NS:
+        found["kernel_share"] = {
+            "unavailable": f"{split / 1e6:.0f} ms of CPU time are too few for the kernel's ticks; "
+            "raise stretch_seconds"
+        }
+    else:
+        found["kernel_share"] = {"value": sum(one.kernel_ns for one in stretch.threads) / split}
+    return found
+
+
+def _oversubscribed(stretch: Any, threads: int) -> dict[str, dict[str, Any]]:
+    """Threads that take turns on too few processors: what the stretch as a whole says."""
+    reason = f"oversubscribed: {threads} threads on {usable_cores()} processors can't all run at once"
+    missing = {"unavailable": reason}
+    counts = [one.pairs for one in stretch.threads]
+    found = {"overlap_share": missing, "take_latency_undisturbed_ns": missing}
+    if not any(counts):
+        return found
+    elapsed = [one.elapsed_ns for one in stretch.threads]
+    return found | {
+        "pair_ns": {"value": sum(elapsed) / sum(counts)},
+        "pairs_per_s": {"value": sum(counts) / max(elapsed) * 1e9},
+        "fairness": {"value": min(counts) / max(counts)},
+    }
+
+
+def _paced(stretch: Any) -> dict[str, dict[str, Any]]:
+    elapsed = max(one.elapsed_ns for one in stretch.threads)
+    inside = sum(one.in_pool_ns for one in stretch.threads)
+    return {
+        "take_latency_ns": {"histogram": as_json(stretch.latency)},
+        "pairs_per_s": {"value": sum(one.pairs for one in stretch.threads) / elapsed * 1e9},
+        "cpu_share_at_rate": {"value": inside / elapsed},
+    } | _books(stretch)
+
+
+def _books(stretch: Any) -> dict[str, dict[str, Any]]:
+    seconds = max(one.elapsed_ns for one in stretch.threads) / 1e9
+    takes = sum(one.pairs + one.refused for one in stretch.threads)
+    refused = sum(one.refused for one in stretch.threads)
+    return {
+        "voluntary_switches_per_s": {
+            "value": sum(one.voluntary for one in stretch.threads) / seconds
+        },
+        "involuntary_switches_per_s": {
+            "value": sum(one.involuntary for one in stretch.threads) / seconds
+        },
+        "refused_share": {"value": refused / takes if takes else 0.0},
+    }

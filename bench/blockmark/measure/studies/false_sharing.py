@@ -1,0 +1,83 @@
+"""The study of false sharing: threads that write their own counts on common cache lines."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from blockmark.workload.errors import ConfigError
+
+from ..machine import usable_cores
+from ..overlap import overlap_metrics, window_plan
+from .contention import check_threads
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from blockmark.workload.scenario import Cell
+    from blockmark_impls.registry import Implementation
+
+KIND = "counter-layout"
+REPEATS = True
+# A chunk of 128 writes to a contended line takes some microseconds.
+_CHUNK_NS = 5_000
+
+
+def prepare(cell: Cell, folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Nothing to make. Raises ConfigError for more threads than can run at once."""
+    cores = usable_cores()
+    check_threads(cell["threads"], cores)
+    if cell["threads"] > cores:
+        raise ConfigError(
+            f"scenario {cell.scenario}: threads = {cell['threads']}: lines are shared by threads "
+            f"that run at once, which {cores} {'processor' if cores == 1 else 'processors'} can't; "
+            f"set threads to {cores} or fewer"
+        )
+    return {}, {"cores_usable": cores}
+
+
+def prove(impl: Implementation, job: Mapping[str, Any]) -> dict[str, Any]:
+    """There is no answer to check: that every write arrives is tested with the core."""
+    return {"status": "ok"}
+
+
+def measure(impl: Implementation, job: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Writes of all threads, and of one alone in the same process."""
+    source: Any = impl.source
+    threads, quick = job["params"]["threads"], job["quick"]
+    plan = window_plan(_CHUNK_NS, quick=quick)
+
+    def overlap(count: int) -> Any:
+        return overlap_metrics(source.windows(count, impl.parameters, job["seed"], plan))[0]
+
+    alone = overlap(1)
+    all_of_them = overlap(threads) if threads > 1 else alone
+    found = {
+        "write_ns": _cost(all_of_them),
+        "write_alone_ns": _cost(alone),
+        "write_overlap_share": {"value": all_of_them.share},
+        "ping_pong_ns": _ping_pong(),
+    }
+    reason = all_of_them.reason or alone.reason
+    found["sharing_slowdown"] = (
+        {"unavailable": reason} if reason else {"value": all_of_them.op_ns / alone.op_ns}
+    )
+    return found
+
+
+def extra_time_s(params: Mapping[str, Any]) -> float:
+    """Windows take a part of a second."""
+    return 0.0
+
+
+def _cost(overlap: Any) -> dict[str, Any]:
+    if overlap.reason:
+        return {"unavailable": overlap.reason}
+    return {"value": overlap.op_ns, "mean": overlap.op_mean_ns}
+
+
+def _ping_pong() -> dict[str, Any]:
+    from blockmark_impls import _native
+
+    ns = _native.ping_pong_ns()
+    return {"value": ns} if ns >= 0 else {"unavailable": "there is one processor only"}

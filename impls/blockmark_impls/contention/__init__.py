@@ -1,0 +1,1 @@
+"""Pools and engines that several threads or coroutines share, and counts whose lines they share."""
