@@ -149,7 +149,7 @@ class Checker:
         if hasattr(self.manager, "lookup") and table:
             last = len(self.oracle.tables[seq].blocks) - 1
             if (got := self.manager.lookup(seq, last)) != table[-1]:
-                raise WrongAnswer(f"lookup({seq}, {last}) is {got}, not {table[-1]}")
+                raise WrongAnswer(f"lookup({seq}, {last}) is {got!r}, not {table[-1]}")
         self.reuse.taken(taken, WrongAnswer)
 
     def _bind(self, seq: int, ours: int, theirs: int) -> None:
@@ -183,13 +183,13 @@ class Checker:
                 raise WrongAnswer(f"block_table({seq}) is {_short(got)}, not {_short(wanted)}")
             if hasattr(manager, "num_tokens") and manager.num_tokens(seq) != table.tokens:
                 raise WrongAnswer(
-                    f"num_tokens({seq}) is {manager.num_tokens(seq)}, not {table.tokens}"
+                    f"num_tokens({seq}) is {manager.num_tokens(seq)!r}, not {table.tokens}"
                 )
         if hasattr(manager, "ref_count"):
             for block, refs in oracle.ref_counts.items():
                 if (got_refs := manager.ref_count(self.physical[block])) != refs:
                     raise WrongAnswer(
-                        f"ref_count({self.physical[block]}) is {got_refs}, not {refs}"
+                        f"ref_count({self.physical[block]}) is {got_refs!r}, not {refs}"
                     )
         if hasattr(manager, "write_block_tables"):
             self._compare_packed(list(oracle.tables))
