@@ -7,7 +7,7 @@ import os
 import shutil
 import subprocess
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -16,11 +16,15 @@ from blockmark.measure.probes.callgrind import Geometry, Valgrind, find_valgrind
 from blockmark.measure.programs import prepare
 from blockmark.measure.simulation import Simulator, simulation_requests
 from blockmark.workload.scenario import parse_scenario
+from blockmark_impls import build_tools
 from blockmark_impls.build import BuildError, build_header
 from blockmark_impls.build_errors import first_error
 from blockmark_impls.registry import Implementation, TargetError, resolve
 from blockmark_impls.user_native import offers_of
 from cli import blockmark, tiny
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 HEADER = Path(__file__).parent / "native_headers" / "offers.hpp"
 VALGRIND = find_valgrind()
@@ -63,12 +67,10 @@ BLOCKMARK_POOL(Pool);
 
 
 @pytest.fixture(scope="module", autouse=True)
-def cache(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """A cache of the tests' own: what an earlier run left behind proves nothing."""
+def cache(build_cache: Path) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        folder = tmp_path_factory.mktemp("cache")
-        patch.setenv("XDG_CACHE_HOME", str(folder))
-        yield folder
+        patch.setenv("XDG_CACHE_HOME", str(build_cache))
+        yield
 
 
 @pytest.fixture
@@ -285,6 +287,13 @@ def test_a_module_that_is_none(tmp_path: Path, content: bytes | str | None, says
     with pytest.raises(BuildError, match=r"m\.so") as caught:
         offers_of(str(path))
     assert says in str(caught.value)
+
+
+def test_nanobind_that_is_not_there(header: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(build_tools, "find_spec", lambda name: None)
+    build_tools.tools.cache_clear()
+    with pytest.raises(TargetError, match="needs nanobind, which is not installed: pip install"):
+        build_header(header)
 
 
 @pytest.mark.parametrize(
