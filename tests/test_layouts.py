@@ -72,7 +72,7 @@ def test_a_packed_row_is_the_row(bits: int) -> None:
     [("16", 1, 1), ("32", 1, 2), ("64", 1, 62), ("16", 1, 64), ("16", 1, -2), ("16", 0, 0)],
 )
 def test_a_place_that_is_none_is_refused(kind: str, rows: int, offset: int) -> None:
-    with pytest.raises(ValueError, match="offset|rows"):
+    with pytest.raises(ValueError, match=r"offset|rows"):
         getattr(native, f"RowSlab{kind}")(rows, offset)
 
 

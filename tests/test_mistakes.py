@@ -194,9 +194,10 @@ def test_a_shared_table_refuses_what_is_no_place() -> None:
     for place in (-1, 1 << 40):
         with pytest.raises(ValueError, match="no such place"):
             table.put(place, 0, 0, 1)
+    for seq in range(512):  # of 1,024 places
+        table.put(table.find(seq, 0), seq, 0, 1)
     with pytest.raises(ValueError, match="half full"):
-        for seq in range(10_000):
-            table.put(table.find(seq, 0), seq, 0, 1)
+        table.put(table.find(512, 0), 512, 0, 1)
 
 
 # --- proof ----------------------------------------------------------------------------------

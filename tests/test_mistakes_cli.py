@@ -1,4 +1,4 @@
-"""The studies of mistakes and layouts as a user runs them: tables, sentences, pictures, bad input."""
+"""The studies of mistakes and layouts as a user runs them: screen, report, bad input."""
 
 from __future__ import annotations
 

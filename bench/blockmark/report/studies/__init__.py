@@ -15,6 +15,7 @@ from blockmark.runs.model import Run, Setting
 
 # Workload -> module of this package.
 _VIEWS: dict[str, str] = {
+    "capacity": "capacity",
     "layout-pack": "layout_pack",
     "layout-rows": "layout_rows",
     "mistakes": "mistakes",

@@ -7,7 +7,17 @@ of this package and one probe.
 
 from __future__ import annotations
 
-from . import conditions, costs, counters, counts, layouts, mistakes, rate, shares
+from . import (
+    capacity,
+    conditions,
+    costs,
+    counters,
+    counts,
+    layouts,
+    mistakes,
+    rate,
+    shares,
+)
 from .row import Direction, Kind, Metric
 
 __all__ = [
@@ -31,6 +41,7 @@ METRICS: dict[str, Metric] = {
         counters.rows(costs.ROWS),
         counts.ROWS,
         conditions.ROWS,
+        capacity.ROWS,
         layouts.ROWS,
         mistakes.ROWS,
     )

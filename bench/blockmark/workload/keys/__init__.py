@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ConfigError
-from . import layout, mistakes
+from . import capacity, layout, mistakes
 from .key import Key, Value, nearest
 from .replayed import DEFAULT_MODELS, MODELS, REPLAYED, ROWS
 from .study import StudyKeys
@@ -34,7 +34,12 @@ __all__ = [
 ]
 
 # A study is a workload that measures something else than the replay of a Program.
-_STUDIES: tuple[StudyKeys, ...] = (layout.ROWS_STUDY, layout.PACK_STUDY, mistakes.STUDY)
+_STUDIES: tuple[StudyKeys, ...] = (
+    capacity.CAPACITY,
+    mistakes.STUDY,
+    layout.ROWS_STUDY,
+    layout.PACK_STUDY,
+)
 STUDIES: dict[str, StudyKeys] = {study.name: study for study in _STUDIES}
 WORKLOADS = (*REPLAYED, *STUDIES)
 
