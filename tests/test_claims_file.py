@@ -190,7 +190,6 @@ def test_builtin_arithmetic() -> None:
         "uint16-ids": "depends",
         "uint16-reach": "depends",
         "row-bytes": "holds",
-        "one-line": "depends",
         "utilisation-factor": "holds",
         "concurrency-factor": "holds",
         "rows-agree": "depends",
