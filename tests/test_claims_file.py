@@ -181,7 +181,6 @@ def test_builtin_arithmetic() -> None:
     assert values["cpu-share-vector-arithmetic"] == pytest.approx([0.049408])
     assert values["cpu-share-flat-arithmetic"] == pytest.approx([0.0058368])
     assert values["row-bytes"] == [64]
-    assert values["one-line"] == [1, 2]
     assert values["uint16-reach"] == pytest.approx([38.654115840, 137.43685632, 858.980352])
     assert {name: one.verdict for name, one in found.items() if values[name]} == {
         "cpu-share-hash-arithmetic": "fails",
@@ -191,7 +190,6 @@ def test_builtin_arithmetic() -> None:
         "uint16-ids": "depends",
         "uint16-reach": "depends",
         "row-bytes": "holds",
-        "one-line": "depends",
         "utilisation-factor": "holds",
         "concurrency-factor": "holds",
         "rows-agree": "depends",

@@ -341,6 +341,85 @@ def RawArray(  # noqa: N802 - stands for a class whose id width is chosen here
     *,
     row_pad: int | None = None,
 ) -> RawArrayControl: ...
+
+class SharedTable:
+    """The table of the mistake shared-table alone, so that its two steps can be mixed: `find`
+    the place of an entry or an empty one for it, `put` the entry there.
+
+    `put` raises ValueError for a place that there is not, and where the table is half full.
+    """
+
+    def __init__(self, max_seqs: int) -> None: ...
+    def find(self, seq: int, logical: int) -> int: ...
+    def put(self, place: int, seq: int, logical: int, block: int) -> None: ...
+    def get(self, seq: int, logical: int) -> int | None: ...
+
+class PayloadArena:
+    """Memory in slots of `payload` bytes (0: nothing is copied), walked round and round.
+
+    Raises ValueError unless two slots fit `bytes`.
+    """
+
+    def __init__(self, payload: int, bytes: int) -> None: ...
+    @property
+    def bytes(self) -> int: ...
+
+def append_loop(
+    manager: Manager, seqs: NDArray[np.int32], steps: int, arena: PayloadArena
+) -> tuple[int, int, int]:
+    """(ns, copies, most blocks held during a copy beyond those held after it) of `steps` times
+    one token for each sequence. Each copy moves a payload. For flat + stack with 16-bit ids
+    and for the mistake CopyByNumber alone; raises what append_slot does.
+    """
+
+class _RowSlab:
+    """Rows of 32 ids side by side, the first `offset` bytes behind a cache line's start.
+
+    Raises ValueError for rows outside of 1 to 2^24, and for an offset that is not below 64 or
+    no multiple of the id's bytes. The times are ns of `count` reads of random rows, each
+    address formed with the last answer.
+    """
+
+    row_ids: ClassVar[int]
+    def __init__(self, rows: int, offset: int) -> None: ...
+    @property
+    def rows(self) -> int: ...
+    @property
+    def bytes(self) -> int: ...
+    def address(self, row: int) -> int: ...
+    def lines_of(self, row: int) -> int:
+        """Cache lines that the row lies in, by its address."""
+    def lines_of_all(self) -> int:
+        """Their sum over all rows."""
+    def time_entries(self, count: int, seed: int) -> int: ...
+    def time_rows(self, count: int, seed: int) -> int: ...
+    def time_packing(self, count: int, seed: int) -> int: ...
+    def row(self, row: int) -> list[int]: ...
+    def packed_row(self, row: int) -> list[int]:
+        """The row as it was written to int32."""
+
+class RowSlab16(_RowSlab): ...
+class RowSlab32(_RowSlab): ...
+class RowSlab64(_RowSlab): ...
+
+class PackBatch:
+    """A batch of block tables, uint16 [B, W], to be written in one of six forms; what each
+    writes stands in native/layouts/packing.hpp.
+
+    Raises ValueError for lengths outside of 1 to W and changed rows that are none of the
+    batch, or twice.
+    """
+
+    def __init__(
+        self, table: NDArray[np.uint16], lengths: NDArray[np.int32], changed: NDArray[np.int32]
+    ) -> None: ...
+    def write(self, form: str) -> tuple[int, int]:
+        """(bytes, copies) that send it. Raises ValueError for an unknown form."""
+    def timed(self, form: str, batches: int) -> int:
+        """ns of writing it so many times."""
+    def read(self, out: NDArray[np.int32]) -> None:
+        """The first words of the buffer that was written last."""
+
 def probe_latency_ns(bytes: int, evictor: Evictor | None = None) -> float:
     """Nanoseconds of one dependent load from a buffer of `bytes` (256 or more), touched
     before `evictor` ran. Every line is loaded once, in random order.

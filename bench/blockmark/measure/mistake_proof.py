@@ -16,8 +16,8 @@ from blockmark.workload.program import Op, Program, ProgramBuilder
 from blockmark.workload.random_ops import random_config, random_program
 from blockmark_impls.contract import Copy, PoolConfig
 
-from .replay import bind
 from .proof import steps_with
+from .replay import bind
 from .verify import Checker, Verified, WrongAnswer, check_state
 
 if TYPE_CHECKING:

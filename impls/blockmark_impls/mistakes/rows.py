@@ -22,7 +22,11 @@ ROWS: tuple[tuple[str, Implementation], ...] = (
     row(
         "copy-by-number/py",
         PythonMistake(
-            "copies", "append", _PYTHON, "unspecified", class_name="copy_by_number:CopyByNumberManager"
+            "copies",
+            "append",
+            _PYTHON,
+            "unspecified",
+            class_name="copy_by_number:CopyByNumberManager",
         ),
         "copy-on-write by equal logical number instead of ref count",
         "mistake",

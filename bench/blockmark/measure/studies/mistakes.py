@@ -85,9 +85,9 @@ def periods(params: Mapping[str, Any]) -> int:
 
     Raises ConfigError where pool or table has no room for one.
     """
-    widest = params["max_blocks_per_seq"]
+    widest = int(params["max_blocks_per_seq"])
     # Each sequence begins within its first block, and a copy may need one more.
-    pool = (params["total_blocks"] - 1) // params["concurrency"]
+    pool = int((params["total_blocks"] - 1) // params["concurrency"])
     room = min(widest, pool) - 1
     if room < 1:
         raise ConfigError(

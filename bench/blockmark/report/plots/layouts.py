@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from blockmark.report.numbers import short_count, with_unit
+from blockmark.report.numbers import short_count, significant, with_unit
 from blockmark.report.order import value_of
 from blockmark.report.plots.style import FLOOR, looks, new_figure, png, short_name
 from blockmark.report.setting import setting_name
@@ -12,8 +12,11 @@ from blockmark.report.sweep import Sweep
 from blockmark.runs.model import Run, Setting
 
 MOST_PANELS = 6
-_HOST, _TRANSFER = "#0072B2", "#A6CFE8"
+_HOST, _TRANSFER, _BOTH = "#0072B2", "#A6CFE8", "#0072B2"
+# Every other power of ten has room for its number.
+_DECADES = range(0, 12, 2)
 _TWO_LINES = (0, (1, 1.5))
+_MARKERS = "osD^v<>"
 _LEAST_LINES = {"row-16/cpp": 1.0, "row-32/cpp": 2.0, "row-64/cpp": 4.0}
 
 
@@ -30,6 +33,7 @@ def draw_rows(run: Run, sweep: Sweep, title: str) -> bytes | None:
     if not lines:
         return None
     styles = looks(run.implementations)
+    offsets = sorted({offset for _, offset in lines})
     figure = new_figure(7.2, 4.6, title)
     axes = figure.add_axes((0.1, 0.13, 0.62, 0.76))
     for (name, offset), points in lines.items():
@@ -39,14 +43,15 @@ def draw_rows(run: Run, sweep: Sweep, title: str) -> bytes | None:
             [ns for _, ns, _ in points],
             color=styles[name].color,
             linestyle=_TWO_LINES if crosses else "-",
-            marker="o",
-            markersize=4,
+            marker=_MARKERS[offsets.index(offset) % len(_MARKERS)],
+            markersize=4.5,
             label=f"{short_name(name)}, offset {offset}",
         )
     sizes = sorted({rows for points in lines.values() for rows, _, _ in points})
     axes.set_xscale("log", base=2)
     axes.set_xticks(sizes, [short_count(int(size)) for size in sizes])
-    axes.set_ylim(bottom=0)
+    axes.set_yscale("log")
+    axes.yaxis.set_major_formatter(lambda value, _: significant(value))
     axes.set_xlabel("rows of 32 ids in the table")
     axes.set_ylabel("ns a row")
     axes.legend(loc="upper left", bbox_to_anchor=(1.02, 1.0), borderaxespad=0)
@@ -54,47 +59,49 @@ def draw_rows(run: Run, sweep: Sweep, title: str) -> bytes | None:
 
 
 def draw_forms(run: Run, settings: Sequence[Setting], title: str) -> bytes | None:
-    """Stacked bars, a panel a setting; None if nothing was measured."""
+    """A line for each form from the host's time to host and transfer, a panel a setting.
+
+    None if nothing was measured. Not stacked bars: on a logarithmic axis their lengths
+    would say nothing.
+    """
     shown = []
     for setting in settings:
-        bars = [
-            (cell.impl.partition("/")[0], host, transfer)
+        lines = [
+            (cell.impl.partition("/")[0], host, host + transfer)
             for cell in run.cells_of(setting.key)
-            if (host := value_of(cell, "batch_pack_ns")) is not None
+            if (host := value_of(cell, "batch_pack_ns"))
             and (transfer := value_of(cell, "transfer_ns")) is not None
         ]
-        if bars:
-            shown.append((setting, bars))
+        if lines:
+            shown.append((setting, lines))
     if not shown:
         return None
     columns = min(3, len(shown))
-    lines = -(-len(shown) // columns)
-    width, height = 1.4 + 2.5 * columns, 0.7 + 2.1 * lines
+    width, height = 1.4 + 2.5 * columns, 0.9 + 2.3 * -(-len(shown) // columns)
     figure = new_figure(width, height, title)
-    most = max(host + transfer for _, bars in shown for _, host, transfer in bars)
-    least = min(host for _, bars in shown for _, host, _ in bars if host > 0)
-    for position, (setting, bars) in enumerate(shown):
+    most = max(both for _, lines in shown for _, _, both in lines)
+    least = min(host for _, lines in shown for _, host, _ in lines)
+    for position, (setting, lines) in enumerate(shown):
         line, column = divmod(position, columns)
         box = (
             (1.3 + 2.5 * column) / width,
-            1 - (0.75 + 2.1 * line + 1.35) / height,
+            1 - (0.9 + 2.3 * line + 1.35) / height,
             2.2 / width,
             1.35 / height,
         )
         axes = figure.add_axes(box)
-        places = range(len(bars))
-        axes.barh(places, [host for _, host, _ in bars], color=_HOST)
-        axes.barh(
-            places,
-            [transfer for _, _, transfer in bars],
-            left=[host for _, host, _ in bars],
-            color=_TRANSFER,
-        )
+        for place, (_, host, both) in enumerate(lines):
+            axes.plot([host, both], [place, place], color=_TRANSFER, linewidth=2, zorder=1)
+            axes.plot([both], [place], "o", color=_BOTH, markerfacecolor="white", markersize=5)
+            axes.plot([host], [place], "o", color=_HOST, markersize=5)
         axes.set_xscale("log")
         axes.set_xlim(least / 2, most * 2)
+        axes.set_xticks([10.0**power for power in _DECADES if least / 2 < 10**power < most * 2])
         axes.xaxis.set_major_formatter(lambda value, _: with_unit(value, "ns"))
         axes.tick_params(axis="x", labelsize=7)
-        axes.set_yticks(list(places), [name for name, _, _ in bars] if column == 0 else [])
-        axes.invert_yaxis()
-        axes.set_title(setting_name(run, setting), fontsize=7.5, color=FLOOR)
+        axes.grid(visible=True, axis="x")
+        names = [name for name, _, _ in lines] if column == 0 else []
+        axes.set_yticks(list(range(len(names))), names)
+        axes.set_ylim(len(lines) - 0.5, -0.5)
+        axes.set_title(setting_name(run, setting).replace(", ", "\n"), fontsize=7.5, color=FLOOR)
     return png(figure)

@@ -76,7 +76,7 @@ def draw(run: Run, sweep: Sweep) -> Iterator[tuple[str, str, str, bytes]]:
     settings = sweep.settings[:MOST_PANELS]
     if (data := draw_forms(run, settings, title)) is not None:
         caption = (
-            "Time on the host (measured, dark) and of the transfer (a model, light) on top. "
-            "The axis is logarithmic."
+            "Time on the host (measured, filled) and with the transfer (a model, hollow); the "
+            "line between them is the transfer. The axis is logarithmic."
         )
         yield "layout-pack", title, caption, data

@@ -58,7 +58,7 @@ ROWS = (
     _count(
         "peak_extra_blocks",
         "blocks",
-        "most blocks held while a copy is made beyond those held after it, less the same done right",
+        "most blocks held during a copy beyond those held after it, less the same done right",
         "Free blocks that the mistake needs beyond what the load does",
     ),
     _count(

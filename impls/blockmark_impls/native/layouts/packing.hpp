@@ -59,7 +59,7 @@ class PackBatch {
         lengths_(lengths, lengths + rows),
         changed_(changed, changed + num_changed),
         staging_(width + 1, 0),
-        out_(std::max(rows * (width + 1), 3 * num_changed) + 1, 0) {
+        out_(std::max(rows * (width + 2), 3 * num_changed) + 1, 0) {
     if (rows < 1 || width < 1) throw_value("a batch has a row and a column at least");
     for (const std::int32_t length : lengths_) {
       if (length < 1 || length > width) throw_value("a row's length is 1 to the width");
