@@ -16,7 +16,8 @@ PUBLISHED = """
     user_cpu_share kernel_cpu_share psutil_cpu_share lateness_ns paced_latency_ns
     missed_deadlines achieved_rate highest_rate streamed_bytes gc_collections gc_pause_share
     gc_longest_pause_ns take_run_length take_descriptors remove_ns find_contiguous_ns
-    contiguous_found longest_free_run compact_ns compact_moves heap_allocations_per_step table_bytes pool_bytes peak_rss_bytes
+    contiguous_found longest_free_run compact_ns compact_moves
+    heap_allocations_per_step table_bytes pool_bytes peak_rss_bytes
     pool_run_length move_descriptors minor_faults voluntary_switches involuntary_switches
     cpu_share_of_wall major_faults migrations task_clock_ns
 """
