@@ -34,9 +34,14 @@ _LONGEST = 64  # blocks of a request in a burst
 _FINDS = 4
 
 
+def pool_occupancy(cell: Cell) -> float:
+    """The share of the pool that others hold while it is measured; half unless it is set."""
+    return float(cell.values.get("pool_occupancy", 0.5))  # type: ignore[arg-type]
+
+
 def held_blocks(cell: Cell) -> int:
     """Blocks that others hold while the pool is measured."""
-    return int(cell["total_blocks"] * cell["pool_occupancy"])
+    return int(cell["total_blocks"] * pool_occupancy(cell))
 
 
 def free_blocks(cell: Cell) -> int:
@@ -83,7 +88,7 @@ def free_space_programs(cell: Cell) -> list[Measured]:
 def pool_refusals(model: str, cell: Cell) -> dict[str, str]:
     """Metric -> why this cell's pool has no such number, for any implementation."""
     free, batch = free_blocks(cell), cell["batch"]
-    left = f"the {free} blocks that pool_occupancy = {cell['pool_occupancy']:g} leaves free"
+    left = f"the {free} blocks that pool_occupancy = {pool_occupancy(cell):g} leaves free"
     refused = {}
     if batch > free:
         names = ("take_ns", "give_ns", "take_run_length", "take_descriptors")

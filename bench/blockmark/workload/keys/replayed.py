@@ -278,8 +278,8 @@ ROWS = (
     Key("batch", 8, "blocks a call of the model pool", "blocks", 1, 1 << 20),
     Key(
         "pool_occupancy",
-        0.5,
-        "share of a pool alone that others hold",
+        None,  # left out of cells that do not set it, so that those of older runs keep their names
+        "share of a pool alone that others hold; half of it where this is not set",
         low=0.0,
         high=1.0,
         fraction=True,
