@@ -43,8 +43,12 @@ def measure_engine(
     by_coroutines = bool(params["coroutines"])
     run = run_coroutines if by_coroutines else run_threads
     each = pairs_each(load.workers, _QUICK_PAIRS if quick else _PAIRS)
-    engine = _engine(source, parameters, params)
-    tallies = repeat(_QUICK_BLOCKS if quick else _BLOCKS, lambda: run(engine, load, each))
+
+    def one() -> Tally:
+        # An asyncio.Lock belongs to the loop that it first waited in, so each has its engine.
+        return run(_engine(source, parameters, params), load, each)
+
+    tallies = repeat(_QUICK_BLOCKS if quick else _BLOCKS, one)
     if not tallies:
         return {"refused_share": {"value": 1.0}}
     cpu = [tally.cpu_ns / tally.pairs for tally in tallies]

@@ -141,9 +141,10 @@ void bind_plain(nb::module_& m) {
                                 nb::arg("threads"));
 }
 
-// (operations, elapsed ns, late ns, gap ns, voluntary, involuntary switches) of a thread.
+// (operations, elapsed ns, late ns, gap ns, voluntary, involuntary switches, CPU ns) of a
+// thread.
 using Row = std::tuple<std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t,
-                       std::int64_t>;
+                       std::int64_t, std::int64_t>;
 
 void bind_results(nb::module_& m) {
   nb::class_<Windows>(m, "Windows")
@@ -160,7 +161,7 @@ void bind_results(nb::module_& m) {
                        std::vector<Row>& rows = all.emplace_back();
                        for (const ThreadWindow& t : each.threads) {
                          rows.emplace_back(t.ops, t.elapsed_ns, t.late_ns, t.gap_ns, t.voluntary,
-                                           t.involuntary);
+                                           t.involuntary, t.cpu_ns);
                        }
                      }
                      return all;

@@ -39,6 +39,7 @@ struct ThreadWindow {
   std::int64_t gap_ns = 0;      // the longest it took from one look at the clock to the next
   std::int64_t voluntary = 0;
   std::int64_t involuntary = 0;
+  std::int64_t cpu_ns = 0;  // from its first operation on
 };
 
 struct Window {
@@ -102,6 +103,7 @@ Windows run_windows(const WindowPlan& plan, Work& work) {
     const ThreadBooks before = ThreadBooks::now();
     while (ticks() < start) relax();
     const std::int64_t end = start + in_ticks(plan.window_ns);
+    const std::int64_t cpu = thread_cpu_ns();
     const std::int64_t first = ticks();
     std::int64_t ops = 0, gap = 0, last = first;
     while (last < end) {
@@ -110,9 +112,10 @@ Windows run_windows(const WindowPlan& plan, Work& work) {
       gap = std::max(gap, now - last);
       last = now;
     }
+    const std::int64_t used_cpu = thread_cpu_ns() - cpu;
     const ThreadBooks used = ThreadBooks::now() - before;
-    mine.window = {ops,         in_ns(last - first), in_ns(first - start),
-                   in_ns(gap), used.voluntary,      used.involuntary};
+    mine.window = {ops,        in_ns(last - first), in_ns(first - start), in_ns(gap),
+                   used.voluntary, used.involuntary, used_cpu};
   };
   const auto patiently_until = [](auto&& reached) {
     for (int tries = 0; !reached(); ++tries) {
