@@ -13,6 +13,7 @@ from .engine_load import (
     run_paced,
     run_threads,
 )
+from .pool_round import kernel_share
 from .probes.histograms import as_json, new_histogram
 
 if TYPE_CHECKING:
@@ -58,6 +59,9 @@ def measure_engine(
         "refused_share": {"value": sum(map(_refused, tallies)) / len(tallies)},
         "voluntary_switches_per_s": {"value": _per_s(tallies, "voluntary")},
         "involuntary_switches_per_s": {"value": _per_s(tallies, "involuntary")},
+        "kernel_share": kernel_share(
+            sum(tally.user_ns for tally in tallies), sum(tally.kernel_ns for tally in tallies)
+        ),
         "overlap_share": {"unavailable": _LOOP if by_coroutines else _GIL},
     }
     found |= _latency(source, parameters, params, load, quick)

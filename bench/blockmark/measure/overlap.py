@@ -75,8 +75,8 @@ def window_plan(op_ns: int, *, quick: bool) -> dict[str, int]:
     return {
         "window_ns": max(150_000, 20 * op_ns),
         "gap_limit_ns": 60_000 + 3 * op_ns,
-        "wanted": 10 if quick else 40,
-        "most": 60 if quick else 160,
+        "wanted": 10 if quick else 100,
+        "most": 60 if quick else 300,
     }
 
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 # The kernel splits CPU time into user and kernel by ticks of up to 10 ms.
-_LEAST_SPLIT_NS = 50_000_000
+_LEAST_SPLIT_NS = 30_000_000
 _QUICK_STRETCH_S = 0.05
 _OF_WINDOWS = (
     "pair_ns",
@@ -79,15 +79,21 @@ def _stretch(stretch: Any) -> dict[str, dict[str, Any]]:
         "take_latency_ns": {"histogram": as_json(stretch.latency)},
         "on_cpu_share": {"value": cpu / elapsed},
     }
-    split = sum(one.user_ns + one.kernel_ns for one in stretch.threads)
+    found["kernel_share"] = kernel_share(
+        sum(one.user_ns for one in stretch.threads), sum(one.kernel_ns for one in stretch.threads)
+    )
+    return found
+
+
+def kernel_share(user_ns: int, kernel_ns: int) -> dict[str, Any]:
+    """The kernel's share of CPU time, where that is long enough to be split by ticks."""
+    split = user_ns + kernel_ns
     if split < _LEAST_SPLIT_NS:
-        found["kernel_share"] = {
+        return {
             "unavailable": f"{split / 1e6:.0f} ms of CPU time are too few for the kernel's ticks; "
             "raise stretch_seconds"
         }
-    else:
-        found["kernel_share"] = {"value": sum(one.kernel_ns for one in stretch.threads) / split}
-    return found
+    return {"value": kernel_ns / split}
 
 
 def _oversubscribed(stretch: Any, threads: int) -> dict[str, dict[str, Any]]:

@@ -181,6 +181,7 @@ def _tail_panel(axes: Axes, run: Run, panel: TailPanel) -> None:
     axes.set_title(panel.title, loc="left", parse_math=False)
     axes.set_xlabel(f"time to get blocks, {scale.label}")
     axes.set_ylabel("share of calls that take longer")
+    axes.yaxis.set_major_formatter(_percents())
     _plain_ticks(axes.xaxis)
     axes.grid(True, which="major")
 
@@ -237,9 +238,15 @@ def _plain_ticks(axis: Any) -> None:
     low, high = sorted(axis.get_view_interval())
     reach = high / max(low, 1e-12)
     subs = (1.0, 2.0, 5.0) if reach < 60 else (1.0, 3.0) if reach < 1500 else (1.0,)
-    axis.set_major_locator(LogLocator(subs=subs, numticks=10))
+    axis.set_major_locator(LogLocator(subs=subs, numticks=10 if reach < 1e5 else 5))
     axis.set_major_formatter(FuncFormatter(lambda value, _: significant(value, 1)))
     axis.set_minor_formatter(NullFormatter())
+
+
+def _percents() -> Any:
+    from matplotlib.ticker import FuncFormatter
+
+    return FuncFormatter(lambda share, _: f"{significant(share * 100, 1)} %")
 
 
 def _no_ticks() -> Any:

@@ -14,7 +14,11 @@ from blockmark.report.table import Table
 from blockmark.runs.model import Run, Setting
 
 # Workload -> module of this package.
-_VIEWS: dict[str, str] = {"contention": "contention", "false-sharing": "false_sharing"}
+_VIEWS: dict[str, str] = {
+    "capacity": "capacity",
+    "contention": "contention",
+    "false-sharing": "false_sharing",
+}
 
 
 class StudyView(Protocol):

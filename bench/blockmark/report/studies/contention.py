@@ -24,7 +24,7 @@ METHOD = (
     "Engines in Python are timed by the process's CPU time."
 )
 _THREADS = (
-    StudyColumn("pairs_per_s", "pairs/s"),
+    StudyColumn("pairs_per_s", "pairs/s", titled=True),
     StudyColumn("pair_ns", "pair"),
     StudyColumn("take_latency_undisturbed_ns.p50", "take p50"),
     StudyColumn("take_latency_undisturbed_ns.p99", "p99"),
@@ -32,7 +32,7 @@ _THREADS = (
     StudyColumn("take_latency_ns.p99.9", "all p99.9"),
     StudyColumn("cpu_ns_per_pair", "CPU/pair"),
     StudyColumn("fairness", "fairness"),
-    StudyColumn("voluntary_switches_per_s", "sleeps/s"),
+    StudyColumn("voluntary_switches_per_s", "sleeps/s", titled=True),
     StudyColumn("kernel_share", "kernel"),
     StudyColumn("waited_share", "waited"),
     StudyColumn("stranded_blocks", "stranded", titled=True),
@@ -40,19 +40,20 @@ _THREADS = (
 )
 _COROUTINES = (
     StudyColumn("cpu_ns_per_pair", "CPU/pair"),
-    StudyColumn("pairs_per_s", "pairs/s"),
+    StudyColumn("pairs_per_s", "pairs/s", titled=True),
     StudyColumn("waited_share", "waited"),
+    StudyColumn("kernel_share", "kernel"),
     StudyColumn("take_latency_ns.p50", "allocate p50"),
     StudyColumn("take_latency_ns.p99", "p99"),
     StudyColumn("take_latency_ns.p99.9", "p99.9"),
 )
 _RATES = (
     StudyColumn("cpu_share_at_rate", "of a core"),
-    StudyColumn("pairs_per_s", "served/s"),
+    StudyColumn("pairs_per_s", "served/s", titled=True),
     StudyColumn("take_latency_ns.p50", "take p50"),
     StudyColumn("take_latency_ns.p90", "p90"),
     StudyColumn("take_latency_ns.p99", "p99"),
-    StudyColumn("voluntary_switches_per_s", "sleeps/s"),
+    StudyColumn("voluntary_switches_per_s", "sleeps/s", titled=True),
 )
 _LEGEND_THREADS = (
     "p50 to p99.9: time of a take in windows in which all threads ran, below 30 ns that of the "

@@ -7,7 +7,7 @@ of this package and one probe.
 
 from __future__ import annotations
 
-from . import conditions, contention, costs, counters, counts, rate, shares
+from . import capacity, conditions, contention, costs, counters, counts, rate, shares
 from .row import Direction, Kind, Metric
 
 __all__ = [
@@ -31,6 +31,7 @@ METRICS: dict[str, Metric] = {
         counters.rows(costs.ROWS),
         counts.ROWS,
         conditions.ROWS,
+        capacity.ROWS,
         contention.ROWS,
     )
     for row in rows

@@ -27,8 +27,8 @@ struct WindowPlan {
   int threads = 1;
   std::int64_t window_ns = 150'000;
   std::int64_t gap_limit_ns = 60'000;
-  std::int64_t wanted = 40;  // accepted windows, after which no more are tried
-  std::int64_t most = 160;   // windows tried at most
+  std::int64_t wanted = 100;  // accepted windows, after which no more are tried
+  std::int64_t most = 300;    // windows tried at most
 };
 
 // One thread in one window.
@@ -72,7 +72,9 @@ class Samples {
 
 inline bool ran_throughout(const ThreadWindow& one, const WindowPlan& plan) {
   const bool stood_still = one.gap_ns > plan.gap_limit_ns && one.voluntary == 0;
-  return one.ops > 0 && one.involuntary == 0 && !stood_still &&
+  // One that slept and was not given a processor when it was woken is displaced as well.
+  const bool overdue = one.elapsed_ns > 4 * plan.window_ns;
+  return one.ops > 0 && one.involuntary == 0 && !stood_still && !overdue &&
          one.late_ns <= plan.gap_limit_ns / 2;
 }
 
