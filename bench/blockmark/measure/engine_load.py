@@ -37,6 +37,8 @@ class Tally:
     refused: int = 0
     cpu_ns: int = 0
     wall_ns: int = 0
+    user_ns: int = 0
+    kernel_ns: int = 0
     voluntary: int = 0
     involuntary: int = 0
 
@@ -155,6 +157,8 @@ class _Books:
         tally.wall_ns = time.perf_counter_ns() - self._wall
         tally.cpu_ns = time.process_time_ns() - self._cpu
         usage = resource.getrusage(resource.RUSAGE_SELF)
+        tally.user_ns = int((usage.ru_utime - self._usage.ru_utime) * 1e9)
+        tally.kernel_ns = int((usage.ru_stime - self._usage.ru_stime) * 1e9)
         tally.voluntary = usage.ru_nvcsw - self._usage.ru_nvcsw
         tally.involuntary = usage.ru_nivcsw - self._usage.ru_nivcsw
 

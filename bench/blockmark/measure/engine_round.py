@@ -13,6 +13,7 @@ from .engine_load import (
     run_paced,
     run_threads,
 )
+from .pool_round import kernel_share
 from .probes.histograms import as_json, new_histogram
 
 if TYPE_CHECKING:
@@ -43,8 +44,12 @@ def measure_engine(
     by_coroutines = bool(params["coroutines"])
     run = run_coroutines if by_coroutines else run_threads
     each = pairs_each(load.workers, _QUICK_PAIRS if quick else _PAIRS)
-    engine = _engine(source, parameters, params)
-    tallies = repeat(_QUICK_BLOCKS if quick else _BLOCKS, lambda: run(engine, load, each))
+
+    def one() -> Tally:
+        # An asyncio.Lock belongs to the loop that it first waited in, so each has its engine.
+        return run(_engine(source, parameters, params), load, each)
+
+    tallies = repeat(_QUICK_BLOCKS if quick else _BLOCKS, one)
     if not tallies:
         return {"refused_share": {"value": 1.0}}
     cpu = [tally.cpu_ns / tally.pairs for tally in tallies]
@@ -54,6 +59,9 @@ def measure_engine(
         "refused_share": {"value": sum(map(_refused, tallies)) / len(tallies)},
         "voluntary_switches_per_s": {"value": _per_s(tallies, "voluntary")},
         "involuntary_switches_per_s": {"value": _per_s(tallies, "involuntary")},
+        "kernel_share": kernel_share(
+            sum(tally.user_ns for tally in tallies), sum(tally.kernel_ns for tally in tallies)
+        ),
         "overlap_share": {"unavailable": _LOOP if by_coroutines else _GIL},
     }
     found |= _latency(source, parameters, params, load, quick)

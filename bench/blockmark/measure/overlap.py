@@ -10,15 +10,16 @@ from typing import Any
 # Fewer accepted windows prove nothing of a machine that is busy with something else.
 LEAST_WINDOWS = 5
 # A thread's window as the core tells it: operations, elapsed ns, late ns, longest gap ns,
-# voluntary and involuntary switches.
-Row = tuple[int, int, int, int, int, int]
+# voluntary and involuntary switches, CPU ns.
+Row = tuple[int, int, int, int, int, int, int]
 
 
 @dataclass(frozen=True, slots=True)
 class Overlap:
     """What accepted windows say; `reason` is why they say nothing, and then no number is there.
 
-    `op_ns` is what an operation takes a thread, `ops_per_s` what all threads do together,
+    `op_ns` is what an operation takes a thread and `cpu_ns` what of that it is on a processor,
+    `ops_per_s` what all threads do together, `voluntary_per_s` how often any goes to sleep,
     `fairness` the slowest thread's operations over the fastest one's.
     """
 
@@ -26,7 +27,9 @@ class Overlap:
     reason: str = ""
     op_ns: float = 0.0
     op_mean_ns: float = 0.0
+    cpu_ns: float = 0.0
     ops_per_s: float = 0.0
+    voluntary_per_s: float = 0.0
     fairness: float = 0.0
 
 
@@ -37,13 +40,17 @@ def overlap_of(accepted: Sequence[bool], threads: Sequence[Sequence[Row]]) -> Ov
     if len(chosen) < LEAST_WINDOWS:
         return Overlap(share, _reason(len(threads[0]) if threads else 0, len(chosen), accepted))
     each = [sum(row[1] for row in rows) / sum(row[0] for row in rows) for rows in chosen]
+    cpu = [sum(row[6] for row in rows) / sum(row[0] for row in rows) for rows in chosen]
+    seconds = sum(max(row[1] for row in rows) for rows in chosen) / 1e9
     rates = [sum(row[0] / row[1] for row in rows) * 1e9 for rows in chosen]
     shares = [min(row[0] for row in rows) / max(row[0] for row in rows) for rows in chosen]
     return Overlap(
         share,
         op_ns=statistics.median(each),
         op_mean_ns=statistics.fmean(each),
+        cpu_ns=statistics.median(cpu),
         ops_per_s=statistics.median(rates),
+        voluntary_per_s=sum(row[4] for rows in chosen for row in rows) / seconds,
         fairness=statistics.fmean(shares),
     )
 
@@ -68,8 +75,8 @@ def window_plan(op_ns: int, *, quick: bool) -> dict[str, int]:
     return {
         "window_ns": max(150_000, 20 * op_ns),
         "gap_limit_ns": 60_000 + 3 * op_ns,
-        "wanted": 10 if quick else 40,
-        "most": 60 if quick else 160,
+        "wanted": 10 if quick else 100,
+        "most": 60 if quick else 300,
     }
 
 

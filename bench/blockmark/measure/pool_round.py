@@ -12,8 +12,16 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 # The kernel splits CPU time into user and kernel by ticks of up to 10 ms.
-_LEAST_SPLIT_NS = 50_000_000
+_LEAST_SPLIT_NS = 30_000_000
 _QUICK_STRETCH_S = 0.05
+_OF_WINDOWS = (
+    "pair_ns",
+    "pairs_per_s",
+    "cpu_ns_per_pair",
+    "voluntary_switches_per_s",
+    "take_latency_undisturbed_ns",
+    "fairness",
+)
 
 
 def measure_pool(
@@ -35,10 +43,9 @@ def measure_pool(
         if together:
             # A contended hand-over takes some hundred ns, a copy of ids about one each.
             plan = window_plan(think + 1_000 + 20 * batch, quick=job["quick"])
-            found |= _windows(pool.windows(batch, think, **plan))
+            found |= _windows(pool.windows(batch, think, **plan), threads)
         stretch = pool.closed(batch, think, int(seconds * 1e9))
-        if found.get("overlap_share", {}).get("value") != 0.0:
-            found |= _closed(stretch)
+        found |= _stretch(stretch)
         if not together:
             found |= _oversubscribed(stretch, threads)
     found["stranded_blocks"] = {"value": pool.stranded}
@@ -47,39 +54,46 @@ def measure_pool(
     return found
 
 
-def _windows(windows: Any) -> dict[str, dict[str, Any]]:
+def _windows(windows: Any, threads: int) -> dict[str, dict[str, Any]]:
     overlap, histogram = overlap_metrics(windows)
     found: dict[str, dict[str, Any]] = {"overlap_share": {"value": overlap.share}}
-    names = ("pair_ns", "pairs_per_s", "take_latency_undisturbed_ns", "fairness")
     if overlap.reason:
-        # Without the proof nothing that follows says anything about contention.
-        more = ("take_latency_ns", "cpu_ns_per_pair") if overlap.share == 0 else ()
-        return found | {name: {"unavailable": overlap.reason} for name in (*names, *more)}
+        # Without the proof nothing says anything about contention.
+        return found | {name: {"unavailable": overlap.reason} for name in _OF_WINDOWS}
+    if threads > 1:
+        found["fairness"] = {"value": overlap.fairness}
     return found | {
         "pair_ns": {"value": overlap.op_ns, "mean": overlap.op_mean_ns},
         "pairs_per_s": {"value": overlap.ops_per_s},
+        "cpu_ns_per_pair": {"value": overlap.cpu_ns},
+        "voluntary_switches_per_s": {"value": overlap.voluntary_per_s},
         "take_latency_undisturbed_ns": {"histogram": histogram},
-        "fairness": {"value": overlap.fairness},
     }
 
 
-def _closed(stretch: Any) -> dict[str, dict[str, Any]]:
+def _stretch(stretch: Any) -> dict[str, dict[str, Any]]:
     """The whole stretch: what windows are too short for."""
-    pairs = sum(one.pairs for one in stretch.threads)
     cpu = sum(one.cpu_ns for one in stretch.threads)
-    found = {"take_latency_ns": {"histogram": as_json(stretch.latency)}} | _books(stretch)
-    found["cpu_ns_per_pair"] = (
-        {"value": cpu / pairs} if pairs else {"unavailable": "no request was served"}
+    elapsed = sum(one.elapsed_ns for one in stretch.threads)
+    found = _books(stretch) | {
+        "take_latency_ns": {"histogram": as_json(stretch.latency)},
+        "on_cpu_share": {"value": cpu / elapsed},
+    }
+    found["kernel_share"] = kernel_share(
+        sum(one.user_ns for one in stretch.threads), sum(one.kernel_ns for one in stretch.threads)
     )
-    split = sum(one.user_ns + one.kernel_ns for one in stretch.threads)
+    return found
+
+
+def kernel_share(user_ns: int, kernel_ns: int) -> dict[str, Any]:
+    """The kernel's share of CPU time, where that is long enough to be split by ticks."""
+    split = user_ns + kernel_ns
     if split < _LEAST_SPLIT_NS:
-        found["kernel_share"] = {
+        return {
             "unavailable": f"{split / 1e6:.0f} ms of CPU time are too few for the kernel's ticks; "
             "raise stretch_seconds"
         }
-    else:
-        found["kernel_share"] = {"value": sum(one.kernel_ns for one in stretch.threads) / split}
-    return found
+    return {"value": kernel_ns / split}
 
 
 def _oversubscribed(stretch: Any, threads: int) -> dict[str, dict[str, Any]]:
@@ -93,6 +107,8 @@ def _oversubscribed(stretch: Any, threads: int) -> dict[str, dict[str, Any]]:
     elapsed = [one.elapsed_ns for one in stretch.threads]
     return found | {
         "pair_ns": {"value": sum(elapsed) / sum(counts)},
+        "cpu_ns_per_pair": {"value": sum(one.cpu_ns for one in stretch.threads) / sum(counts)},
+        "voluntary_switches_per_s": _per_s(stretch, "voluntary"),
         "pairs_per_s": {"value": sum(counts) / max(elapsed) * 1e9},
         "fairness": {"value": min(counts) / max(counts)},
     }
@@ -105,19 +121,19 @@ def _paced(stretch: Any) -> dict[str, dict[str, Any]]:
         "take_latency_ns": {"histogram": as_json(stretch.latency)},
         "pairs_per_s": {"value": sum(one.pairs for one in stretch.threads) / elapsed * 1e9},
         "cpu_share_at_rate": {"value": inside / elapsed},
+        "voluntary_switches_per_s": _per_s(stretch, "voluntary"),
     } | _books(stretch)
 
 
 def _books(stretch: Any) -> dict[str, dict[str, Any]]:
-    seconds = max(one.elapsed_ns for one in stretch.threads) / 1e9
     takes = sum(one.pairs + one.refused for one in stretch.threads)
     refused = sum(one.refused for one in stretch.threads)
     return {
-        "voluntary_switches_per_s": {
-            "value": sum(one.voluntary for one in stretch.threads) / seconds
-        },
-        "involuntary_switches_per_s": {
-            "value": sum(one.involuntary for one in stretch.threads) / seconds
-        },
+        "involuntary_switches_per_s": _per_s(stretch, "involuntary"),
         "refused_share": {"value": refused / takes if takes else 0.0},
     }
+
+
+def _per_s(stretch: Any, name: str) -> dict[str, float]:
+    seconds = max(one.elapsed_ns for one in stretch.threads) / 1e9
+    return {"value": sum(getattr(one, name) for one in stretch.threads) / seconds}

@@ -38,7 +38,7 @@ def prepare(cell: Cell, folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
 
     Raises ConfigError for loads that can't be.
     """
-    cores, values = usable_cores(), cell.values
+    cores = usable_cores()
     threads, coroutines = cell["threads"], cell["coroutines"]
     where = f"scenario {cell.scenario}"
     check_threads(threads, cores)
@@ -61,10 +61,12 @@ def prepare(cell: Cell, folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
             f"{where}: request_rate needs a processor for each thread, since they wait by reading "
             f"the clock: set threads to {cores} or fewer"
         )
-    return {}, {
-        "cores_usable": cores,
-        "oversubscribed": not values["coroutines"] and threads > cores,
-    }
+    facts = {"cores_usable": cores, "oversubscribed": not coroutines and threads > cores}
+    if coroutines:
+        from blockmark_impls.contention.dict_tables import KNOWN_FAULTS
+
+        facts["known_faults"] = ", ".join(KNOWN_FAULTS)
+    return {}, facts
 
 
 def prove(impl: Implementation, job: Mapping[str, Any]) -> dict[str, Any]:

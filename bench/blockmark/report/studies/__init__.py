@@ -16,6 +16,8 @@ from blockmark.runs.model import Run, Setting
 # Workload -> module of this package.
 _VIEWS: dict[str, str] = {
     "capacity": "capacity",
+    "contention": "contention",
+    "false-sharing": "false_sharing",
     "layout-pack": "layout_pack",
     "layout-rows": "layout_rows",
     "mistakes": "mistakes",

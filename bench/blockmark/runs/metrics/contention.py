@@ -57,8 +57,8 @@ ROWS = (
         _CONTENTION,
         "cost",
         "lower",
-        "CPU time of all threads / pairs, think time and spinning included; of Python the "
-        "process's, the least of several blocks",
+        "median over windows in which all threads ran of (CPU time of all threads / pairs), think "
+        "time and spinning included; of Python the process's, the least of several blocks",
         "What a pair costs the machine, whoever waits for whom",
         "clock",
     ),
@@ -119,7 +119,8 @@ ROWS = (
         _CONTENTION,
         "share",
         "lower",
-        "context switches of threads that waited / elapsed time of the stretch",
+        "context switches of threads that waited / elapsed time, over windows in which all threads "
+        "ran; at a request rate, of Python and of threads beyond the processors, of the stretch",
         "How often the kernel was asked to put a thread to sleep",
         "software",
     ),
@@ -142,6 +143,16 @@ ROWS = (
         "kernel time / CPU time of the threads over the stretch, in ticks of the kernel",
         "The share of the CPU's time that goes to the kernel's queue",
         "software",
+    ),
+    Metric(
+        "on_cpu_share",
+        "share",
+        _CONTENTION,
+        "proof",
+        None,
+        "CPU time of all threads / their elapsed time, over the stretch",
+        "How much of the stretch the threads really ran; the rest they waited or were displaced",
+        "clock",
     ),
     Metric(
         "overlap_share",

@@ -41,7 +41,7 @@ CONTENTION = StudyKeys(
         ),
         Key(
             "stretch_seconds",
-            0.15,
+            0.2,
             "length of the stretch that has all disturbances in it",
             "s",
             0.01,

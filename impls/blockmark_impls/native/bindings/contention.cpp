@@ -141,9 +141,10 @@ void bind_plain(nb::module_& m) {
                                 nb::arg("threads"));
 }
 
-// (operations, elapsed ns, late ns, gap ns, voluntary, involuntary switches) of a thread.
+// (operations, elapsed ns, late ns, gap ns, voluntary, involuntary switches, CPU ns) of a
+// thread.
 using Row = std::tuple<std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t,
-                       std::int64_t>;
+                       std::int64_t, std::int64_t>;
 
 void bind_results(nb::module_& m) {
   nb::class_<Windows>(m, "Windows")
@@ -160,7 +161,7 @@ void bind_results(nb::module_& m) {
                        std::vector<Row>& rows = all.emplace_back();
                        for (const ThreadWindow& t : each.threads) {
                          rows.emplace_back(t.ops, t.elapsed_ns, t.late_ns, t.gap_ns, t.voluntary,
-                                           t.involuntary);
+                                           t.involuntary, t.cpu_ns);
                        }
                      }
                      return all;
@@ -181,9 +182,16 @@ void bind_results(nb::module_& m) {
       .def_ro("latency", &Stretch::latency);
 }
 
+// A write that is lost would be a race of this harness, and its time worth nothing.
 template <class Work>
 Windows windows_of(Work work, const WindowPlan& plan) {
-  return run_windows(plan, work);
+  Windows result = run_windows(plan, work);
+  for (int thread = 0; thread < plan.threads; ++thread) {
+    std::int64_t written = 0;
+    for (const Window& each : result.windows) written += each.threads[thread].ops;
+    if (!work.arrived(thread, written)) throw_value("a write of a thread was lost");
+  }
+  return result;
 }
 
 Windows counter_windows(bool atomic, std::int64_t stride, const WindowPlan& plan) {

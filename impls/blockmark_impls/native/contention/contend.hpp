@@ -44,7 +44,7 @@ class Pairs {
       : pool_(pool), batch_(plan.batch),
         think_(static_cast<std::int64_t>(static_cast<double>(plan.think_ns) * ticks_per_ns())),
         ns_per_tick_(1.0 / ticks_per_ns()),
-        untimed_(plan.think_ns >= 1'000 || plan.batch >= 16 ? 0 : 7),
+        untimed_(plan.think_ns >= 1'000 || plan.batch >= 16 ? 0 : plan.think_ns >= 100 ? 1 : 7),
         own_(static_cast<std::size_t>(plan.threads)) {
     for (Own& each : own_) each.ids.resize(static_cast<std::size_t>(plan.batch));
   }

@@ -46,13 +46,17 @@ void pin(int cpu) {
 
 }  // namespace
 
+std::int64_t thread_cpu_ns() {
+  timespec cpu{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu);
+  return static_cast<std::int64_t>(cpu.tv_sec) * 1'000'000'000 + cpu.tv_nsec;
+}
+
 ThreadBooks ThreadBooks::now() {
   rusage usage{};
   getrusage(RUSAGE_THREAD, &usage);
-  timespec cpu{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu);
   return {usage.ru_nvcsw, usage.ru_nivcsw, in_ns(usage.ru_utime), in_ns(usage.ru_stime),
-          static_cast<std::int64_t>(cpu.tv_sec) * 1'000'000'000 + cpu.tv_nsec};
+          thread_cpu_ns()};
 }
 
 ThreadBooks ThreadBooks::operator-(const ThreadBooks& before) const {

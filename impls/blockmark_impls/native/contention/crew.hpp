@@ -19,6 +19,9 @@ struct ThreadBooks {
   ThreadBooks operator-(const ThreadBooks& before) const;
 };
 
+// CPU time of the calling thread.
+std::int64_t thread_cpu_ns();
+
 // Processors that this process may use, in ascending order.
 std::vector<int> usable_processors();
 

@@ -44,7 +44,8 @@ class Counters {
     for (int i = 0; i < writes; ++i) add<how, std::int64_t>(mine, 1);
     return writes;
   }
-  std::int64_t value(int thread) { return at(thread).load(); }
+  // Whether so many writes of a thread have arrived, as they must.
+  bool arrived(int thread, std::int64_t written) { return at(thread).load() == written; }
 
  private:
   static constexpr int writes = 128;
@@ -104,7 +105,16 @@ class RefCountWalk {
     }
     return done;
   }
-  const std::vector<std::uint32_t>& ids(int thread) const { return own_[thread].ids; }
+  // Whether a thread's counts are where its walk has left them: one more than none behind it
+  // on the way up, none on the way down.
+  bool arrived(int thread, std::int64_t) {
+    const Own& mine = own_[static_cast<std::size_t>(thread)];
+    for (std::size_t i = 0; i < mine.ids.size(); ++i) {
+      const T wanted = (i < mine.place) == mine.up ? 1 : 0;
+      if (counts_[mine.ids[i] * step_] != wanted) return false;
+    }
+    return true;
+  }
 
  private:
   static constexpr std::size_t writes = 128;

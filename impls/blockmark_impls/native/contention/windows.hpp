@@ -27,8 +27,8 @@ struct WindowPlan {
   int threads = 1;
   std::int64_t window_ns = 150'000;
   std::int64_t gap_limit_ns = 60'000;
-  std::int64_t wanted = 40;  // accepted windows, after which no more are tried
-  std::int64_t most = 160;   // windows tried at most
+  std::int64_t wanted = 100;  // accepted windows, after which no more are tried
+  std::int64_t most = 300;    // windows tried at most
 };
 
 // One thread in one window.
@@ -39,6 +39,7 @@ struct ThreadWindow {
   std::int64_t gap_ns = 0;      // the longest it took from one look at the clock to the next
   std::int64_t voluntary = 0;
   std::int64_t involuntary = 0;
+  std::int64_t cpu_ns = 0;  // from its first operation on
 };
 
 struct Window {
@@ -71,7 +72,9 @@ class Samples {
 
 inline bool ran_throughout(const ThreadWindow& one, const WindowPlan& plan) {
   const bool stood_still = one.gap_ns > plan.gap_limit_ns && one.voluntary == 0;
-  return one.ops > 0 && one.involuntary == 0 && !stood_still &&
+  // One that slept and was not given a processor when it was woken is displaced as well.
+  const bool overdue = one.elapsed_ns > 4 * plan.window_ns;
+  return one.ops > 0 && one.involuntary == 0 && !stood_still && !overdue &&
          one.late_ns <= plan.gap_limit_ns / 2;
 }
 
@@ -102,6 +105,7 @@ Windows run_windows(const WindowPlan& plan, Work& work) {
     const ThreadBooks before = ThreadBooks::now();
     while (ticks() < start) relax();
     const std::int64_t end = start + in_ticks(plan.window_ns);
+    const std::int64_t cpu = thread_cpu_ns();
     const std::int64_t first = ticks();
     std::int64_t ops = 0, gap = 0, last = first;
     while (last < end) {
@@ -110,9 +114,10 @@ Windows run_windows(const WindowPlan& plan, Work& work) {
       gap = std::max(gap, now - last);
       last = now;
     }
+    const std::int64_t used_cpu = thread_cpu_ns() - cpu;
     const ThreadBooks used = ThreadBooks::now() - before;
-    mine.window = {ops,         in_ns(last - first), in_ns(first - start),
-                   in_ns(gap), used.voluntary,      used.involuntary};
+    mine.window = {ops,        in_ns(last - first), in_ns(first - start), in_ns(gap),
+                   used.voluntary, used.involuntary, used_cpu};
   };
   const auto patiently_until = [](auto&& reached) {
     for (int tries = 0; !reached(); ++tries) {
