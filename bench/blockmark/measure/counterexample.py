@@ -46,9 +46,7 @@ class ManagerFault:
         shrinker = Shrinker(self._attempt, _smaller_calls, _smaller_configs, _renamings)
         return written(shrinker.shrink(case, seconds))
 
-    def _attempt(
-        self, config: PoolConfig, calls: Sequence[Call]
-    ) -> Case[PoolConfig, Call] | None:
+    def _attempt(self, config: PoolConfig, calls: Sequence[Call]) -> Case[PoolConfig, Call] | None:
         if any(seq >= config.max_seqs for call in calls for seq in call.sequences):
             return None  # no slot of the manager: another question
         try:
@@ -87,9 +85,7 @@ class ReplayFault:
         shrinker = Shrinker(self._attempt, _smaller_calls, _smaller_configs, _renamings)
         return [f"replayed in one go ({self._style}):", *written(shrinker.shrink(case, seconds))]
 
-    def _attempt(
-        self, config: PoolConfig, calls: Sequence[Call]
-    ) -> Case[PoolConfig, Call] | None:
+    def _attempt(self, config: PoolConfig, calls: Sequence[Call]) -> Case[PoolConfig, Call] | None:
         if any(seq >= config.max_seqs for call in calls for seq in call.sequences):
             return None
         try:
@@ -132,9 +128,7 @@ class PoolFault:
         lines = [f"total_blocks={case.size}"]
         return lines + _numbered(checker[0].written, case.says)
 
-    def _attempt(
-        self, total_blocks: int, calls: Sequence[PoolCall]
-    ) -> Case[int, PoolCall] | None:
+    def _attempt(self, total_blocks: int, calls: Sequence[PoolCall]) -> Case[int, PoolCall] | None:
         try:
             checker, says = self._play(total_blocks, calls)
         except ValueError:
@@ -143,9 +137,7 @@ class PoolFault:
             return None
         return Case(total_blocks, tuple(calls[: checker.operations + 1]), says)
 
-    def _play(
-        self, total_blocks: int, calls: Sequence[PoolCall]
-    ) -> tuple[PoolChecker, str | None]:
+    def _play(self, total_blocks: int, calls: Sequence[PoolCall]) -> tuple[PoolChecker, str | None]:
         checker = PoolChecker(self._make(total_blocks), total_blocks, self._reuse_order)
         try:
             checker.play(calls)
@@ -156,7 +148,9 @@ class PoolFault:
 
 def written(case: Case[PoolConfig, Call]) -> list[str]:
     """A case on a manager, a call a line."""
-    sizes = (f"{f.name}={getattr(case.size, f.name)}" for f in fields(case.size) if f.name in _SIZES)
+    sizes = (
+        f"{f.name}={getattr(case.size, f.name)}" for f in fields(case.size) if f.name in _SIZES
+    )
     return [f"PoolConfig({', '.join(sizes)})", *_numbered(map(str, case.steps), case.says)]
 
 

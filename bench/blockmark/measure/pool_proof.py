@@ -14,7 +14,7 @@ from .reuse import ReuseOrderChecker
 from .verify import WrongAnswer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from blockmark.workload.pool_ops import PoolCall
 
@@ -35,45 +35,69 @@ class PoolChecker:
         self.operations = 0
 
     def play(self, calls: Iterable[PoolCall]) -> None:
-        """Make the calls. Raises WrongAnswer."""
-        self._compare_free("num_free of a new pool is")
+        """Make the calls of a program. Raises WrongAnswer."""
+        self.begin()
         for call in calls:
-            try:
-                self._call(call)
-                self._compare_free("then num_free is")
-            except (MemoryError, WrongAnswer):
-                raise
-            except Exception as error:
-                raise WrongAnswer(f"raised {error!r}") from None
+            self._play(call)
             self.operations += 1
+
+    def begin(self) -> None:
+        """Compare a new pool. Raises WrongAnswer, as every call does."""
+        self._compare_free("num_free of a new pool is")
 
     @property
     def num_free(self) -> int:
         """Blocks that should be free."""
         return self.usable_blocks - len(self.out)
 
-    def _call(self, call: PoolCall) -> None:
+    def _play(self, call: PoolCall) -> None:
         match call.method:
             case "take":
-                self._take(call.numbers[0])
+                self.take(call.numbers[0])
             case "drain":
-                self._take(self.num_free)
+                self.take(self.num_free)
             case "give":
-                ids = _ranked(self.out, call.numbers)
-                self._write(f"give({ids})")
-                if ids:
-                    self.pool.give(ids)
-                    self.out.difference_update(ids)
-                    self.reuse.given(ids)
+                self.give(_ranked(self.out, call.numbers))
             case "remove":
                 for block in _ranked(self.reuse.free_again, call.numbers):
-                    self._write(f"remove({block})")
-                    self.pool.remove(block)
-                    self.out.add(block)
-                    self.reuse.removed(block)
+                    self.remove(block)
+
+    def take(self, k: int) -> None:
+        """Take blocks, or find that there are too few."""
+        self._do(f"take({k})", lambda: self._take(k))
+
+    def give(self, ids: list[int]) -> None:
+        """Give back blocks that are out."""
+
+        def give() -> None:
+            if ids:
+                self.pool.give(ids)
+                self.out.difference_update(ids)
+                self.reuse.given(ids)
+
+        self._do(f"give({ids})", give)
+
+    def remove(self, block: int) -> None:
+        """Take one block that was given back, wherever it is in the pool."""
+
+        def remove() -> None:
+            self.pool.remove(block)
+            self.out.add(block)
+            self.reuse.removed(block)
+
+        self._do(f"remove({block})", remove)
+
+    def _do(self, text: str, act: Callable[[], None]) -> None:
+        self.written.append(text)
+        try:
+            act()
+            self._compare_free("then num_free is")
+        except (MemoryError, WrongAnswer):
+            raise
+        except Exception as error:
+            raise WrongAnswer(f"raised {error!r}") from None
 
     def _take(self, k: int) -> None:
-        self._write(f"take({k})")
         try:
             answer = self.pool.take(k)
         except OutOfBlocks as error:
@@ -103,9 +127,6 @@ class PoolChecker:
     def _compare_free(self, what: str) -> None:
         if (free := self.pool.num_free) != self.num_free:
             raise WrongAnswer(f"{what} {free}; it should be {self.num_free}")
-
-    def _write(self, text: str) -> None:
-        self.written.append(text)
 
 
 def _ranked(blocks: Iterable[int], ranks: Iterable[int]) -> list[int]:

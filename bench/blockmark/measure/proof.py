@@ -130,9 +130,7 @@ def _prove_corners(impl: Implementation, cell: PoolConfig, done: Verified) -> No
         done.add(checker.done)
 
 
-def _play(
-    impl: Implementation, checker: Checker, program: Program, what: str, every: int
-) -> None:
+def _play(impl: Implementation, checker: Checker, program: Program, what: str, every: int) -> None:
     """A whole program call by call; a difference comes with the calls that led to it."""
     try:
         _replay(checker, program, range(program.num_steps), what, every)
