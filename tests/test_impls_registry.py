@@ -230,12 +230,15 @@ def test_refusals(target: str, message: str) -> None:
 
 def test_pairs() -> None:
     names = pair_names()
-    assert len(names) == len(set(names)) == 15
+    # Five tables with three pools each; two more pools with two of the tables.
+    assert len(names) == len(set(names)) == 5 * 3 + 2 * 2
     assert "open-hash+lru/cpp" in names
+    orders = {"lru": "FIFO", "linked-list": "FIFO", "bitmap": "next-fit"}
     for name in names:
         found = one(name)
         assert found.name == name
-        assert found.reuse_order == ("FIFO" if "+lru" in name else "LIFO")
+        pool = name.partition("+")[2].removesuffix("/cpp")
+        assert found.reuse_order == orders.get(pool, "LIFO")
         assert found.profile.id_type == (
             "uint16" if name.startswith(("flat", "two-level")) else "int32"
         )
@@ -267,7 +270,8 @@ def test_models_and_call_styles() -> None:
     for name in BUILTIN:
         found = one(name)
         if found.kind == "manager":
-            assert found.models == everything
+            assert found.models == everything | {"free_space"}
+            assert not found.pool_alone
     assert one("null/py").models == one("null/cpp").models == everything - {"pack"}
     assert one("raw-array/cpp").models == everything - {"step", "fork"}
     assert [one(name).call_style for name in BUILTIN] == [

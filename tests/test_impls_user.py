@@ -137,7 +137,8 @@ def test_names_and_parameters_of_a_users_class(folder: Path) -> None:
 def test_a_pool_alone(folder: Path) -> None:
     (folder / "own_d.py").write_text(MANAGER)
     found = one("own_d.py:Pool")
-    assert found.models == {"pool"}
+    assert found.models == {"pool", "free_space"}
+    assert found.pool_alone
     assert found.missing_operations == ()
     pool: Any = found.make_pool(4, 16)
     assert pool.take(1) == [3]

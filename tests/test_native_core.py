@@ -32,18 +32,26 @@ def names(combination: Id) -> str:
 
 
 class Model:
-    """The contract, with the pool's order: LIFO takes the last given, FIFO the first."""
+    """The contract, with the pool's order: LIFO takes the last given, FIFO the first, next-fit
+    the one that follows the last taken, by number and around the end.
+    """
 
     def __init__(self, total: int, block_size: int, max_seqs: int, widest: int, order: str) -> None:
         self.block_size, self.max_seqs, self.widest = block_size, max_seqs, widest
-        self.lifo = order == "LIFO"
+        self.lifo, self.by_number = order == "LIFO", order == "next-fit"
+        self.last = -1
         self.pool: deque[int] = deque(range(total) if not self.lifo else reversed(range(total)))
         self.refs = [0] * total
         self.tokens: dict[int, int] = {}
         self.blocks: dict[int, list[int | None]] = {}
 
     def take(self) -> int:
-        block = self.pool.pop() if self.lifo else self.pool.popleft()
+        if self.by_number:
+            block = min(self.pool, key=lambda free: (free <= self.last, free))
+            self.pool.remove(block)
+            self.last = block
+        else:
+            block = self.pool.pop() if self.lifo else self.pool.popleft()
         self.refs[block] = 1
         return block
 
@@ -244,13 +252,17 @@ def test_a_window_that_slides_over_long_tables(table: str) -> None:
         assert manager.block_table(0) == [block for block in model.blocks[0] if block is not None]
 
 
-@pytest.mark.parametrize("pool", ["list", "stack", "lru"])
+@pytest.mark.parametrize("pool", ["list", "stack", "lru", "linked-list", "bitmap"])
 def test_reuse_order_of_a_pool(pool: str) -> None:
     free = native.pool_class(pool, 16)(8)
     assert free.take(3) == [0, 1, 2]
     free.give([1, 0, 2])
     assert free.num_free == 8
-    expected = {"LIFO": [2, 0, 1, 3, 4, 5, 6, 7], "FIFO": [3, 4, 5, 6, 7, 1, 0, 2]}
+    expected = {
+        "LIFO": [2, 0, 1, 3, 4, 5, 6, 7],
+        "FIFO": [3, 4, 5, 6, 7, 1, 0, 2],
+        "next-fit": [3, 4, 5, 6, 7, 0, 1, 2],
+    }
     assert free.take(8) == expected[free.reuse_order]
     with pytest.raises(OutOfBlocks):
         free.take(1)
@@ -270,8 +282,9 @@ def test_a_pool_refuses_what_it_can_see(pool: str, bits: int) -> None:
     assert free.take(2) == [2, 3]
 
 
-def test_lru_removes_from_the_middle() -> None:
-    free = native.pool_class("lru", 32)(6)
+@pytest.mark.parametrize("pool", ["lru", "linked-list", "linked-list-64"])
+def test_a_list_removes_from_the_middle(pool: str) -> None:
+    free = native.pool_class(pool, 32)(6)
     for block in (3, 0, 5):
         free.remove(block)
     assert free.num_free == 3

@@ -148,7 +148,7 @@ def test_a_replay_leaves_what_the_operations_leave(combination: Id) -> None:
 @pytest.mark.parametrize(
     ("column", "value", "message"),
     [
-        ("codes", array("B", [13, 8]), "run 0 has the unknown code 13"),
+        ("codes", array("B", [16, 8]), "run 0 has the unknown code 16"),
         ("codes", array("b", [1, 8]), "codes must be a one-dimensional buffer of uint8"),
         ("run_start", array("q", [0, 2, 1]), "run_start falls at index 2"),
         ("run_start", array("q", [1, 1, 2]), "run_start must begin with 0"),

@@ -15,7 +15,8 @@ PUBLISHED = """
     busy_share_with_pack copy_share noop_busy_share thread_cpu_share noop_cpu_share
     user_cpu_share kernel_cpu_share psutil_cpu_share lateness_ns paced_latency_ns
     missed_deadlines achieved_rate highest_rate streamed_bytes gc_collections gc_pause_share
-    gc_longest_pause_ns heap_allocations_per_step table_bytes pool_bytes peak_rss_bytes
+    gc_longest_pause_ns take_run_length take_descriptors remove_ns find_contiguous_ns
+    contiguous_found longest_free_run compact_ns compact_moves heap_allocations_per_step table_bytes pool_bytes peak_rss_bytes
     pool_run_length move_descriptors minor_faults voluntary_switches involuntary_switches
     cpu_share_of_wall major_faults migrations task_clock_ns
 """
@@ -23,7 +24,7 @@ NAMES = PUBLISHED.split()
 OPERATIONS = """
     lookup_ordered lookup_shuffled lookup_chain_ordered lookup_chain_shuffled alloc_free_burst
     alloc_free_interleaved can_allocate append take give step step_per_sequence pack pack_changed
-    fork_per_block cow_per_copy
+    fork_per_block cow_per_copy remove find_contiguous compact
 """
 COUNTERS = """
     instructions_per_op cycles_per_op ipc branches_per_op branch_misses_per_op l1d_loads_per_op

@@ -24,7 +24,9 @@ def test_a_cell_has_every_key_with_a_value() -> None:
     assert set(cell.values) < set(KEYS)
     others = {name for name, key in KEYS.items() if key.workloads and "decode" not in key.workloads}
     others |= {"pacing", "rate_seconds", "between", "between_bytes"}  # of the model rate
-    assert set(KEYS) - set(cell.values) == {"prompt_tokens", "output_tokens"} | others
+    others |= {"contiguous", "compact_share"}  # of the model free_space
+    open_keys = {"prompt_tokens", "output_tokens", "pool_occupancy"}
+    assert set(KEYS) - set(cell.values) == open_keys | others
     assert cell.number("prompt_tokens") is None
     assert cell.pool_config.max_seqs == 256
 

@@ -74,7 +74,9 @@ class Copy(NamedTuple):
     dst: int
 
 
-ReuseOrder = Literal["LIFO", "FIFO", "lowest", "unspecified"]
+# "next-fit": the free block that follows the last one handed out, by number and around the
+# end. "lowest": the free block of the lowest number.
+ReuseOrder = Literal["LIFO", "FIFO", "lowest", "next-fit", "unspecified"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +116,28 @@ class BlockPool(Protocol):
     @property
     def num_free(self) -> int:
         """The number of free blocks."""
+
+
+class FreeSpace(Protocol):
+    """What a pool may know of its free blocks by number; each operation may be missing.
+
+    None of them but `remove` changes the pool.
+    """
+
+    def remove(self, id: int) -> None:
+        """Take the free block `id`, as a hit in a prefix cache does. Raises ValueError if it
+        is not free.
+        """
+
+    def find_contiguous(self, k: int) -> int | None:
+        """The lowest block from which on `k` >= 1 blocks are free; None if there is none."""
+
+    def plan_compaction(self, blocks: int) -> list[Copy]:
+        """The moves that would free the `blocks` highest blocks of the pool.
+
+        Two fingers: each used block among them, from the top down, goes to the lowest free
+        block that no earlier move took. Raises OutOfBlocks if fewer are free.
+        """
 
 
 class BlockManager(Protocol):

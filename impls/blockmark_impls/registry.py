@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 from .sources import (
     CALL_STYLES,
     NATIVE_MISSING,
+    POOL_MODELS,
     CallStyle,
     NativeSource,
     NullSource,
@@ -57,11 +58,13 @@ __all__ = [
 # purpose. The others are what a study measures.
 Kind = Literal["manager", "control", "mistake", "shared-pool", "counter-layout", "policy", "layout"]
 # Modules below this package whose `ROWS` are implementations of no default set: those of
-# each study, and mistakes. They are read when a name is in no row of this file.
-_MORE: tuple[str, ...] = ()
+# each study, mistakes, and pools alone. They are read when a name is in no row of this file.
+_MORE: tuple[str, ...] = ("pools",)
 ENTRY_POINTS = "blockmark.impls"
 _TABLES = ("hash", "open-hash", "vector", "flat", "two-level")
-_POOLS = ("list", "stack", "lru")
+_POOLS = ("list", "stack", "lru", "bitmap", "linked-list")
+# Pools that are compiled with some tables alone; see MORE_POOLS in CMakeLists.txt.
+_ONLY_WITH = {"bitmap": ("vector", "flat"), "linked-list": ("vector", "flat")}
 
 
 @dataclass(frozen=True)
@@ -122,6 +125,11 @@ class Implementation:
         """Operations of the contract (of a pool's, for a pool alone) that it lacks."""
         return self.source.missing_operations
 
+    @property
+    def pool_alone(self) -> bool:
+        """Whether it is a free pool and no manager. Loads a user's class."""
+        return bool(self.models) and self.models <= POOL_MODELS
+
     def load(self) -> None:
         """Import what it needs now. Raises TargetError."""
         self.source.load()
@@ -136,7 +144,7 @@ class Implementation:
 
     def make_pool(self, total_blocks: int, id_bits: int) -> Any | None:
         """A new pool, or None if it has no pool of its own. Raises as `make_manager`."""
-        return self.source.pool(total_blocks, id_bits)
+        return self.source.pool(total_blocks, id_bits, self.parameters)
 
 
 def row(
@@ -237,13 +245,18 @@ def names_of(kind: Kind) -> list[str]:
 
 
 def more_names() -> list[str]:
-    """Implementations of no default set: those of studies, and mistakes."""
+    """Implementations of no default set: those of studies, mistakes, and pools alone."""
     return list(_more())
 
 
 def pair_names() -> list[str]:
-    """Every table with every pool of the C++ core."""
-    return [f"{table}+{pool}/cpp" for table in _TABLES for pool in _POOLS]
+    """Every table of the C++ core with every pool that it is compiled with."""
+    return [
+        f"{table}+{pool}/cpp"
+        for table in _TABLES
+        for pool in _POOLS
+        if table in _ONLY_WITH.get(pool, _TABLES)
+    ]
 
 
 def plugin_names() -> list[str]:
@@ -359,6 +372,9 @@ def _pair(body: str, scheme: str, tier: str) -> Implementation:
             raise TargetError(f'"{body}": unknown {kind} "{part}"{hint}')
     if tier not in ("", "cpp"):
         raise TargetError(f'"{body}": a table with a pool is in the tier cpp alone')
+    if table not in (tables := _ONLY_WITH.get(pool, _TABLES)):
+        others = " and ".join(f"{name}+{pool}" for name in tables)
+        raise TargetError(f'"{body}": the pool {pool} is compiled with other tables; use {others}')
     name = f"{scheme}/cpp"
     summary = f"the table of {table} with the pool {pool}"
     return Implementation(name, name, scheme, "cpp", "manager", summary, NativeSource(table, pool))

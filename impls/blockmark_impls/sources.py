@@ -27,11 +27,21 @@ if TYPE_CHECKING:
 CallStyle = Literal["native", "per-op", "per-step"]
 CALL_STYLES: tuple[CallStyle, ...] = ("native", "per-op", "per-step")
 
-MODELS = frozenset({"lookup", "alloc_free", "pool", "step", "pack", "fork"})
+# What is asked of a free pool alone; the rest needs a manager.
+POOL_MODELS = frozenset({"pool", "free_space"})
+MODELS = frozenset({"lookup", "alloc_free", "step", "pack", "fork"}) | POOL_MODELS
 
 _CORE = "blockmark_impls._native"
 # Tables of the core that have a choice of id width; the others store int32.
 _ANY_WIDTH = ("flat", "two-level")
+# The order in which each pool of the core hands freed blocks out again.
+REUSE_ORDERS: Mapping[str, ReuseOrder] = {
+    "list": "LIFO",
+    "stack": "LIFO",
+    "lru": "FIFO",
+    "bitmap": "next-fit",
+    "linked-list": "FIFO",
+}
 NATIVE_MISSING = (
     "the C++ core is not built: install a C++ compiler (g++ or clang++), then install "
     "blockmark again (`pip install -e .` in a checkout)"
@@ -117,7 +127,7 @@ class Source(Protocol):
     def manager(self, config: PoolConfig, parameters: Parameters) -> Any:
         """A new manager. Raises TargetError if it makes none."""
 
-    def pool(self, total_blocks: int, id_bits: int) -> Any | None:
+    def pool(self, total_blocks: int, id_bits: int, parameters: Parameters) -> Any | None:
         """A new pool, or None if it has no pool of its own."""
 
 
@@ -149,7 +159,7 @@ class StudySource:
     def manager(self, config: PoolConfig, parameters: Parameters) -> Any:
         raise TargetError("it is no block manager")
 
-    def pool(self, total_blocks: int, id_bits: int) -> Any | None:
+    def pool(self, total_blocks: int, id_bits: int, parameters: Parameters) -> Any | None:
         return None
 
 
@@ -191,7 +201,7 @@ class PythonSource(_Complete):
     def manager(self, config: PoolConfig, parameters: Parameters) -> Any:
         return _member(self.manager_class)(config)
 
-    def pool(self, total_blocks: int, id_bits: int) -> Any | None:
+    def pool(self, total_blocks: int, id_bits: int, parameters: Parameters) -> Any | None:
         if self.pool_class is None:
             return None
         width = {"id_bits": id_bits} if self.wide_pool else {}
@@ -249,7 +259,7 @@ class NativeSource(_InCore):
 
     @property
     def reuse_order(self) -> ReuseOrder:
-        return "FIFO" if self.pool_kind == "lru" else "LIFO"
+        return REUSE_ORDERS[self.pool_kind]
 
     @property
     def known_parameters(self) -> tuple[Parameter, ...]:
@@ -264,7 +274,7 @@ class NativeSource(_InCore):
         pad = {"row_pad": parameters["row_pad"]} if "row_pad" in parameters else {}
         return made(*sizes_of(config), **pad)
 
-    def pool(self, total_blocks: int, id_bits: int) -> Any | None:
+    def pool(self, total_blocks: int, id_bits: int, parameters: Parameters) -> Any | None:
         return core().pool_class(self.pool_kind, self._bits(id_bits))(total_blocks)
 
     def _bits(self, id_bits: int) -> int:
@@ -277,7 +287,7 @@ class NullSource(_InCore):
 
     reuse_order: ReuseOrder = "unspecified"
     call_styles: tuple[CallStyle, ...] = CALL_STYLES
-    models: frozenset[str] = MODELS - {"pack"}
+    models: frozenset[str] = MODELS - {"pack", "free_space"}
     known_parameters: tuple[Parameter, ...] = ()
 
     def profile(self, id_bits: int) -> Profile:
@@ -286,7 +296,7 @@ class NullSource(_InCore):
     def manager(self, config: PoolConfig, parameters: Parameters) -> Any:
         return core().null_manager_class(*sizes_of(config))
 
-    def pool(self, total_blocks: int, id_bits: int) -> Any | None:
+    def pool(self, total_blocks: int, id_bits: int, parameters: Parameters) -> Any | None:
         return core().null_manager_class(total_blocks, 1, 1, 1)
 
 
@@ -296,7 +306,7 @@ class RawArraySource(_InCore):
 
     reuse_order: ReuseOrder = "LIFO"
     call_styles: tuple[CallStyle, ...] = ("native",)
-    models: frozenset[str] = MODELS - {"step", "fork"}
+    models: frozenset[str] = MODELS - {"step", "fork", "free_space"}
     known_parameters: tuple[Parameter, ...] = (ROW_PAD,)
 
     def profile(self, id_bits: int) -> Profile:
@@ -306,6 +316,6 @@ class RawArraySource(_InCore):
         pad = {"row_pad": parameters["row_pad"]} if "row_pad" in parameters else {}
         return core().RawArray(*sizes_of(config), config.id_bits, **pad)
 
-    def pool(self, total_blocks: int, id_bits: int) -> Any | None:
+    def pool(self, total_blocks: int, id_bits: int, parameters: Parameters) -> Any | None:
         # The smallest table: only the index stack is used.
         return core().RawArray(total_blocks, 1, 1, 1, id_bits)

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast, get_args
 
 from .contract import BlockManager, Profile, ReuseOrder, missing_operations
-from .sources import MODELS, CallStyle, TargetError, nearest
+from .sources import MODELS, POOL_MODELS, CallStyle, TargetError, nearest
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -62,7 +62,7 @@ class UserSource:
 
     @property
     def models(self) -> frozenset[str]:
-        return frozenset({"pool"}) if self._is_pool else MODELS - {"pool"}
+        return POOL_MODELS if self._is_pool else MODELS - POOL_MODELS
 
     @property
     def call_styles(self) -> tuple[CallStyle, ...]:
@@ -90,7 +90,7 @@ class UserSource:
             raise TargetError(f"{self.target} is a pool alone; it has no allocate")
         return self._class(config)
 
-    def pool(self, total_blocks: int, id_bits: int) -> Any | None:
+    def pool(self, total_blocks: int, id_bits: int, parameters: Parameters) -> Any | None:
         return self._class(total_blocks) if self._is_pool else None
 
 

@@ -13,7 +13,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast, get_args
 
 from .contract import Profile, ReuseOrder
-from .sources import CALL_STYLES, MODELS, CallStyle, TargetError, core_missing, nearest, sizes_of
+from .sources import (
+    CALL_STYLES,
+    MODELS,
+    POOL_MODELS,
+    CallStyle,
+    Parameter,
+    TargetError,
+    core_missing,
+    nearest,
+    sizes_of,
+)
 
 if TYPE_CHECKING:
     from .contract import PoolConfig
@@ -60,7 +70,7 @@ class UserNativeSource:
 
     file: str
     class_name: str
-    known_parameters: tuple[str, ...] = ()
+    known_parameters: tuple[Parameter, ...] = ()
     default_style: CallStyle = "native"
     call_styles: tuple[CallStyle, ...] = CALL_STYLES
     missing_operations: tuple[str, ...] = ()
@@ -98,7 +108,7 @@ class UserNativeSource:
 
     @property
     def models(self) -> frozenset[str]:
-        return MODELS if self._offer.kind == "pool" else MODELS - {"pool"}
+        return MODELS if self._offer.kind == "pool" else MODELS - POOL_MODELS
 
     def load(self) -> None:
         _ = self._classes
@@ -109,6 +119,6 @@ class UserNativeSource:
     def manager(self, config: PoolConfig, parameters: Parameters) -> Any:
         return self._classes[0](*sizes_of(config))
 
-    def pool(self, total_blocks: int, id_bits: int) -> Any | None:
+    def pool(self, total_blocks: int, id_bits: int, parameters: Parameters) -> Any | None:
         pool = self._classes[1]
         return None if pool is None else pool(total_blocks)

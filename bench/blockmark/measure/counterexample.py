@@ -17,7 +17,7 @@ from blockmark.workload.program import METHODS, Op, Program, ProgramBuilder
 from blockmark.workload.random_ops import apply_to_oracle
 from blockmark_impls.contract import PoolConfig
 
-from .pool_proof import PoolChecker
+from .pool_checker import PoolChecker
 from .replay import bind
 from .shrink import Case, Shrinker, smaller_numbers
 from .verify import Checker, WrongAnswer, check_state, said
@@ -26,6 +26,14 @@ SHRINK_S = 4.0
 MakeManager = Callable[[PoolConfig], Any]
 MakePool = Callable[[int], Any]
 _NOT_AGAIN = "it did not show again on a new one, so there is no shorter list of calls"
+
+
+class Found(WrongAnswer):
+    """A wrong answer with what shows it, for a shorter list of calls."""
+
+    def __init__(self, text: str, brief: str, fault: ManagerFault | ReplayFault | PoolFault):
+        super().__init__(text, brief)
+        self.fault = fault
 
 
 class ManagerFault:

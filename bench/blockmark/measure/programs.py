@@ -94,4 +94,9 @@ def _save(programs: CellPrograms, folder: Path) -> dict[str, Any]:
             for number, entry in enumerate(entries)
         ]
     condition = save(programs.condition, "condition")
-    return {"load": load, "models": models, "condition": condition}
+    return {
+        "load": load,
+        "models": models,
+        "refused": programs.refused,
+        "condition": condition,
+    }

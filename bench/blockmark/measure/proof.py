@@ -8,46 +8,34 @@ from typing import TYPE_CHECKING, Any
 
 from blockmark.workload.calls import calls_of
 from blockmark.workload.corner_ops import corners
-from blockmark.workload.pool_ops import PAST_16_BITS, every_id_program, random_pool_program
 from blockmark.workload.program import Program
 from blockmark.workload.random_ops import random_config, random_program
 from blockmark_impls.contract import missing_operations
 
-from .counterexample import ManagerFault, PoolFault, ReplayFault
-from .pool_proof import PoolChecker
+from .counterexample import Found, ManagerFault, ReplayFault
+from .pool_proof import program_numbers, prove_pool
 from .replay import bind
 from .verify import Checker, Verified, WrongAnswer, check_state, lacking
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from blockmark.workload.pool_ops import PoolCall
     from blockmark_impls.contract import PoolConfig
     from blockmark_impls.registry import Implementation
 
     from .replay import Replay
 
-    Fault = ManagerFault | PoolFault | ReplayFault
-
 # A manager that lacks these can't be driven at all.
 _NEEDED = ("allocate", "append_slot", "free", "block_table", "num_free_blocks")
-_CALLS, _REPLAYED_CALLS, _POOL_CALLS = 160, 80, 60
-
-
-class Found(WrongAnswer):
-    """A wrong answer with what shows it, for a shorter list of calls."""
-
-    def __init__(self, text: str, brief: str, fault: Fault) -> None:
-        super().__init__(text, brief)
-        self.fault = fault
+_CALLS, _REPLAYED_CALLS = 160, 80
 
 
 def prove(impl: Implementation, config: PoolConfig, job: dict[str, Any]) -> dict[str, Any]:
     """Verify an implementation; the result is `ok`, `wrong` or `unavailable`.
 
     The job names `random_programs` (how many, from number `first_program` on; with the
-    first ones go the corners), `programs` (paths of loads) and `operations` (how many of
-    each load to compare, in whole steps). With `shrink`, a `wrong` result has `shown_by`:
+    first ones go the corners), `programs` and `pool_programs` (paths of loads) and
+    `operations` (how many of each load to compare, in whole steps). With `shrink`, a `wrong` result has `shown_by`:
     the shortest list of calls that shows it, a line each; with `brief`, its reason is the
     call and the difference alone.
     """
@@ -55,7 +43,7 @@ def prove(impl: Implementation, config: PoolConfig, job: dict[str, Any]) -> dict
         return {"status": "ok", "operations": 0, "steps": 0}
     done = Verified()
     try:
-        if "step" in impl.models:
+        if not impl.pool_alone:
             manager = impl.make_manager(config)
             if missing := missing_operations(manager, _NEEDED):
                 return {
@@ -63,8 +51,8 @@ def prove(impl: Implementation, config: PoolConfig, job: dict[str, Any]) -> dict
                     "reason": f"{impl.name} lacks {', '.join(missing)}, which every model needs",
                 }
             _prove_manager(impl, config, job, done)
-        if "pool" in impl.models:
-            _prove_pool(impl, config.id_bits, job, done)
+        if lacks := prove_pool(impl, config, job, done):
+            return {"status": "unavailable", "reason": lacks}
     except WrongAnswer as wrong:
         answer: dict[str, Any] = {"status": "wrong", "reason": str(wrong)}
         if job.get("brief"):
@@ -75,19 +63,14 @@ def prove(impl: Implementation, config: PoolConfig, job: dict[str, Any]) -> dict
     return {"status": "ok", "operations": done.operations, "steps": done.steps}
 
 
-def _numbers(job: dict[str, Any]) -> range:
-    first = job.get("first_program", 0)
-    return range(first, first + job["random_programs"])
-
-
 def _prove_manager(
     impl: Implementation, config: PoolConfig, job: dict[str, Any], done: Verified
 ) -> None:
     style = job["call_style"]
-    for number in _numbers(job):
+    for number in program_numbers(job):
         rng = random.Random(f"{job['seed']}/{number}")
         _prove_random(impl, style, random_config(rng, config.id_bits), rng, number, done)
-    if 0 in _numbers(job):
+    if 0 in program_numbers(job):
         _prove_corners(impl, config, done)
     for path in job["programs"]:
         _prove_load(impl, style, config, Program.load(Path(path)), job["operations"], done)
@@ -215,45 +198,3 @@ def _run(replay: Replay, steps: int) -> None:
         raise
     except Exception as error:
         raise WrongAnswer(f"raised {error!r}") from None
-
-
-def _prove_pool(impl: Implementation, id_bits: int, job: dict[str, Any], done: Verified) -> None:
-    """The pool alone, of every small size, and of more ids than 16 bits can number."""
-    for number in _numbers(job):
-        rng = random.Random(f"{job['seed']}/pool/{number}")
-        total = rng.randint(1, 24)
-        pool = impl.make_pool(total, id_bits)
-        if pool is None:
-            return
-        optional = [name for name in ("remove",) if hasattr(pool, name)]
-        calls = random_pool_program(total, rng, _POOL_CALLS, optional)
-        _play_pool(impl, id_bits, total, calls, f"random pool program {number}", done)
-    if 0 in _numbers(job):
-        calls = every_id_program()
-        try:
-            impl.make_pool(PAST_16_BITS, 32)
-        except ValueError:
-            return  # more than it can number, and it says so
-        _play_pool(impl, 32, PAST_16_BITS, calls, "every id of a pool", done)
-
-
-def _play_pool(
-    impl: Implementation,
-    id_bits: int,
-    total: int,
-    calls: list[PoolCall],
-    what: str,
-    done: Verified,
-) -> None:
-    checker = PoolChecker(impl.make_pool(total, id_bits), total, impl.reuse_order)
-    try:
-        checker.play(calls)
-    except WrongAnswer as wrong:
-        last = checker.written[-1] if checker.written else "no call"
-        brief = f"{last}: {wrong}"
-        text = f"{what} ({total} blocks), call {checker.operations}, {brief}"
-        fault = PoolFault(
-            lambda blocks: impl.make_pool(blocks, id_bits), impl.reuse_order, total, calls
-        )
-        raise Found(text, brief, fault) from None
-    done.operations += checker.operations

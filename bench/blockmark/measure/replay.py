@@ -11,7 +11,8 @@ from __future__ import annotations
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any, Protocol
 
-from blockmark.workload.program import METHODS, Op, Program
+from blockmark.workload.program import FREE_SPACE, METHODS, Op, Program
+from blockmark_impls.contract import missing_operations
 
 from .probes.pacing import run_ticks
 
@@ -88,6 +89,10 @@ class NativeReplay:
     def __init__(self, manager: Any, program: Program) -> None:
         from blockmark_impls import _native
 
+        codes = set(program.codes)
+        lacking = [METHODS[op] for op in FREE_SPACE if op in codes]
+        if missing := missing_operations(manager, lacking):
+            raise MissingOperationsError(f"the implementation lacks {', '.join(missing)}")
         self._manager = manager
         self._core_counts = _native.allocation_counter_ok
         self._program = _native.Program(
@@ -313,6 +318,9 @@ class _Ticks:
 def _executors(manager: Any, program: Program) -> dict[Op, Executor]:
     """One tight loop for each operation the manager has, its method looked up once."""
     handles: dict[int, Any] = {}
+    # What was given back is kept only for programs that ask for it again.
+    remembered: dict[int, Any] = {}
+    give = _give_and_remember if Op.REMOVE in set(program.codes) else _give
     makers: dict[Op, Callable[[Any], Executor]] = {
         Op.CAN_ALLOCATE: _unary,
         Op.ALLOCATE: _binary,
@@ -326,7 +334,10 @@ def _executors(manager: Any, program: Program) -> dict[Op, Executor]:
         Op.LOOKUP_CHAIN: _chain,
         Op.PACK: lambda method: _pack(method, program),
         Op.TAKE: lambda method: _take(method, handles),
-        Op.GIVE: lambda method: _give(method, handles),
+        Op.GIVE: lambda method: give(method, handles, remembered),
+        Op.REMOVE: lambda method: _remove(method, handles, remembered),
+        Op.FIND: _unary,
+        Op.COMPACT: _unary,
     }
     methods = {op: getattr(manager, METHODS[op], None) for op in makers}
     return {op: makers[op](method) for op, method in methods.items() if method is not None}
@@ -412,10 +423,33 @@ def _take(method: Callable[[int], Any], handles: dict[int, Any]) -> Executor:
     return execute
 
 
-def _give(method: Callable[[Any], object], handles: dict[int, Any]) -> Executor:
+def _give(method: Callable[[Any], object], handles: dict[int, Any], _: dict[int, Any]) -> Executor:
     def execute(a: Numbers, b: Numbers, c: Numbers) -> None:
         for handle in a:
             method(handles.pop(handle))
+
+    return execute
+
+
+def _give_and_remember(
+    method: Callable[[Any], object], handles: dict[int, Any], remembered: dict[int, Any]
+) -> Executor:
+    def execute(a: Numbers, b: Numbers, c: Numbers) -> None:
+        for handle in a:
+            ids = remembered[handle] = handles.pop(handle)
+            method(ids)
+
+    return execute
+
+
+def _remove(
+    method: Callable[[int], object], handles: dict[int, Any], remembered: dict[int, Any]
+) -> Executor:
+    def execute(a: Numbers, b: Numbers, c: Numbers) -> None:
+        for handle in a:
+            ids = handles[handle] = remembered[handle]
+            for block in ids:
+                method(block)
 
     return execute
 

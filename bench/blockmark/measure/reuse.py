@@ -26,6 +26,7 @@ class ReuseOrderChecker:
         self._group_of: dict[int, int] = {}
         self._seen: set[int] = set()
         self._numbers = count()
+        self._cursor = 0  # next-fit: behind the last block that was taken
 
     @property
     def free_again(self) -> Iterable[int]:
@@ -47,12 +48,14 @@ class ReuseOrderChecker:
             self._check_fifo(set(ids), error)
         elif self.order == "lowest":
             self._check_lowest(ids, error)
-        self._seen.update(ids)
+        elif self.order == "next-fit":
+            self._check_next_fit(ids, error)
         for block in ids:
             self.removed(block)
 
     def removed(self, block: int) -> None:
-        """A block is no longer free, whatever the order."""
+        """One block left by its id, which no order has a say in."""
+        self._seen.add(block)
         number = self._group_of.pop(block, None)
         if number is not None:
             self._groups[number].discard(block)
@@ -91,6 +94,23 @@ class ReuseOrderChecker:
         left = self._group_of.keys() - set(ids)
         if left and ids and min(left) < max(ids):
             raise error(f"block {max(ids)} was taken though {min(left)} is free (lowest declared)")
+
+    def _check_next_fit(self, ids: Sequence[int], error: Error) -> None:
+        # From the cursor on and around the end, no block that came back is passed over.
+        if not ids:
+            return
+        order = sorted(ids, key=self._from_cursor)
+        last = self._from_cursor(order[-1])
+        passed = [b for b in self._group_of.keys() - set(ids) if self._from_cursor(b) < last]
+        if passed:
+            raise error(
+                f"block {order[-1]} was taken though {min(passed, key=self._from_cursor)} "
+                f"comes first after block {self._cursor - 1} (next-fit declared)"
+            )
+        self._cursor = order[-1] + 1
+
+    def _from_cursor(self, block: int) -> tuple[bool, int]:
+        return block < self._cursor, block
 
 
 def _shown(blocks: set[int]) -> str:

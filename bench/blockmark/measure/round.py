@@ -10,6 +10,7 @@ from blockmark.workload.program import Program
 
 from .allocation_count import steady_allocations
 from .conditions import ConditionError, make_evictor, set_collector
+from .probes.free_blocks import free_block_counts
 from .probes.histograms import as_json, new_histogram
 from .probes.memory import contiguity, peak_rss_bytes, structure_bytes
 from .probes.software import SoftwareCounts
@@ -72,6 +73,11 @@ class RoundOf(SubjectSetup):
         if found is None:
             return
         target, replay = found
+        if pool and self.impl.kind != "control":
+            # Counted on a pool of its own: asking moves the cursors of some.
+            other = self.pool()
+            bind(other, program, self.call_style).setup()
+            self.metrics |= free_block_counts(other, names, self.params, program)
         cursor = Cursor(replay, program)
         if model == "step":
             self._measure_step(target, cursor, names)
@@ -219,4 +225,7 @@ def measure_round(impl: Implementation, config: PoolConfig, job: dict[str, Any])
                 continue
             program = Program.load(Path(entry["path"]))
             round_of.measure(model, program, names, pool=entry["pool_only"])
+        if model in impl.models and impl.kind != "control":
+            for name, reason in job["refused"].get(model, {}).items():
+                round_of.unavailable([name], reason)
     return round_of.metrics

@@ -159,6 +159,7 @@ class Runner:
             "config": asdict(pair.cell.pool_config),
             "sequences": programs["sequences"],
             "programs": programs["models"],
+            "refused": programs["refused"],
             "condition": programs["condition"],
             "budget": asdict(self.plan.budget),
             "software_counters": self.plan.counters.software,

@@ -64,13 +64,20 @@ def verify_job(
     pair: Pair, prepared: Prepared, *, random_programs: int, operations: int, seed: int
 ) -> dict[str, Any]:
     """The request to a worker that proves one pair."""
+    programs = prepared.jobs[pair.cell.key]
     return {
         "kind": "verify",
         "impl": pair.subject.target,
         "call_style": pair.call_style,
         "params": pair.cell.values,
         "config": asdict(pair.cell.pool_config),
-        "programs": [prepared.jobs[pair.cell.key]["load"]],
+        "programs": [programs["load"]],
+        "pool_programs": [
+            entry["path"]
+            for entries in programs["models"].values()
+            for entry in entries
+            if entry["pool_only"]
+        ],
         "operations": operations,
         "random_programs": random_programs,
         "seed": seed,

@@ -33,8 +33,11 @@ BURST = Quantity("alloc + free, burst", ("alloc_free_burst_ns",))
 MIXED = Quantity("alloc + free, mixed", ("alloc_free_interleaved_ns",))
 PACK_ROW = Quantity("pack, per row", ("pack_ns",), per_row=True)
 TAKE_GIVE = Quantity("pool alone: take + give", ("take_ns", "give_ns"))
+REMOVE = Quantity("pool alone: remove", ("remove_ns",))
+FIND = Quantity("pool alone: find a run", ("find_contiguous_ns",))
+COMPACT = Quantity("pool alone: plan moves", ("compact_ns",))
 TABLES = Quantity("block tables", ("table_bytes",))
-DRAWN = (STEP_EACH, CHAIN, TABLES, BURST, MIXED, PACK_ROW, TAKE_GIVE)
+DRAWN = (STEP_EACH, CHAIN, TABLES, BURST, MIXED, PACK_ROW, TAKE_GIVE, REMOVE, FIND, COMPACT)
 # Schemes of floors: the same work on a plain array tells more than no work at all.
 _FLOORS = ("raw-array", "null")
 

@@ -9,8 +9,11 @@ from blockmark.report.floors import BELOW_RESOLUTION, resolution_mark
 from blockmark.report.growth import (
     BURST,
     CHAIN,
+    COMPACT,
+    FIND,
     MIXED,
     PACK_ROW,
+    REMOVE,
     STEP,
     STEP_EACH,
     TABLES,
@@ -27,7 +30,7 @@ from blockmark.report.table import Column, Entry, Group, Row, Table, measured
 from blockmark.runs.model import CallStyle, Cell, MetricValue, Run, Setting
 from blockmark.verdict.headline import without_call_style
 
-_REPORT = (STEP, CHAIN, BURST, MIXED, PACK_ROW, TAKE_GIVE, TABLES)
+_REPORT = (STEP, CHAIN, BURST, MIXED, PACK_ROW, TAKE_GIVE, REMOVE, FIND, COMPACT, TABLES)
 _SCREEN = (STEP, CHAIN, BURST, MIXED, TABLES)
 # Beyond this factor a common unit would make one end of a table unreadable.
 _ONE_UNIT = 1e5

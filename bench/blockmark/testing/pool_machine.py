@@ -12,7 +12,7 @@ from hypothesis.stateful import (
     rule,
 )
 
-from blockmark.measure.pool_proof import PoolChecker
+from blockmark.measure.pool_checker import PoolChecker
 from blockmark.measure.verify import WrongAnswer
 
 from .hypothesis_settings import test_case
@@ -36,7 +36,13 @@ OUT = _of(
         st.sampled_from(sorted(machine.checker.out)), min_size=1, max_size=8, unique=True
     )
 )
-FREE_AGAIN = _of(lambda machine: st.sampled_from(sorted(machine.checker.reuse.free_again)))
+ANY_BLOCK = _of(lambda machine: st.integers(0, machine.checker.total_blocks - 1))
+ANY_NUMBER = _of(lambda machine: st.integers(0, machine.checker.total_blocks + 1))
+SOME = _of(lambda machine: st.integers(1, machine.checker.total_blocks))
+
+
+def _has(method: str) -> Callable[[Any], bool]:
+    return lambda machine: hasattr(machine.checker.pool, method)
 
 
 class PoolMachine(RuleBasedStateMachine):
@@ -55,7 +61,7 @@ class PoolMachine(RuleBasedStateMachine):
         self.checker = PoolChecker(made, total_blocks, order)
         self._told("start", self.checker.begin)
 
-    @rule(k=_of(lambda machine: st.integers(0, machine.checker.total_blocks + 1)))
+    @rule(k=ANY_NUMBER)
     def take(self, k: int) -> None:
         self._told(f"take({k})", lambda: self.checker.take(k))
 
@@ -64,12 +70,20 @@ class PoolMachine(RuleBasedStateMachine):
     def give(self, ids: list[int]) -> None:
         self._told(f"give({ids})", lambda: self.checker.give(ids))
 
-    @precondition(
-        lambda machine: machine.checker.reuse.free_again and hasattr(machine.checker.pool, "remove")
-    )
-    @rule(block=FREE_AGAIN)
+    @precondition(_has("remove"))
+    @rule(block=ANY_BLOCK)
     def remove(self, block: int) -> None:
         self._told(f"remove({block})", lambda: self.checker.remove(block))
+
+    @precondition(_has("find_contiguous"))
+    @rule(k=SOME)
+    def find_contiguous(self, k: int) -> None:
+        self._told(f"find_contiguous({k})", lambda: self.checker.find_contiguous(k))
+
+    @precondition(_has("plan_compaction"))
+    @rule(blocks=ANY_NUMBER)
+    def plan_compaction(self, blocks: int) -> None:
+        self._told(f"plan_compaction({blocks})", lambda: self.checker.plan_compaction(blocks))
 
     def _told(self, what: str, act: Callable[[], None]) -> None:
         __tracebackhide__ = True

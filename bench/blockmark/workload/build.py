@@ -7,8 +7,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from .load import Load
-from .models import Measured, condition_manager, model_programs
+from .measured import Measured
+from .models import condition_manager, model_programs
 from .packing import with_packing
+from .pool_models import POOL_MODELS, pool_refusals
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,12 +34,14 @@ class CellPrograms:
     """What is replayed in one cell.
 
     `condition` brings a new manager's pool into order, `load` is the workload itself,
-    `measured` has the Programs of each model, `facts` what a reader should know.
+    `measured` has the Programs of each model, `refused` says of metrics why no
+    implementation can have them here, `facts` is what a reader should know.
     """
 
     condition: Program
     load: Program
     measured: dict[str, list[Measured]]
+    refused: dict[str, dict[str, str]]
     facts: dict[str, Any]
 
 
@@ -63,4 +67,5 @@ def build_cell(cell: Cell) -> CellPrograms:
             ]
         else:
             measured[model] = model_programs(model, cell)
-    return CellPrograms(condition_manager(cell), load.program, measured, load.facts)
+    refused = {model: pool_refusals(model, cell) for model in measured if model in POOL_MODELS}
+    return CellPrograms(condition_manager(cell), load.program, measured, refused, load.facts)

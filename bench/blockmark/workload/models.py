@@ -7,9 +7,10 @@ as many as the pool holds and the cell has sequences.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from .measured import Measured, seeded
+from .pool_models import free_space_programs, pool_programs
 from .program import Op, Program, ProgramBuilder
 
 if TYPE_CHECKING:
@@ -26,25 +27,6 @@ _CHURN_BLOCKS = 4096
 # Different random orders in a cyclic body, so that no predictor learns one by heart.
 _VARIANTS = 8
 _CAN_ALLOCATE_CALLS = 1024
-_MOST_HANDLES = 1 << 20
-
-
-@dataclass(frozen=True, slots=True)
-class Measured:
-    """A Program and the metric of each of its phases (None: that phase is not used).
-
-    `pool_only`: the Program is for a BlockPool, not for a manager.
-    """
-
-    program: Program
-    metrics: dict[int, str]
-    pool_only: bool = False
-
-
-def _rng(cell: Cell, salt: int) -> np.random.Generator:
-    import numpy as np
-
-    return np.random.default_rng([cell["seed"], salt])
 
 
 def full_rows(cell: Cell) -> int:
@@ -73,7 +55,7 @@ def lookup_programs(cell: Cell) -> list[Measured]:
     entries = np.arange(rows * width, dtype=np.int64)
     whole = -(-len(entries) // _LOOKUPS) * _LOOKUPS
     ordered = np.resize(entries, whole).reshape(-1, _LOOKUPS)
-    shuffled = np.resize(_rng(cell, 1).permutation(entries), whole).reshape(-1, _LOOKUPS)
+    shuffled = np.resize(seeded(cell, 1).permutation(entries), whole).reshape(-1, _LOOKUPS)
     programs = []
     for chain, code in (("", Op.LOOKUP), ("chain_", Op.LOOKUP_CHAIN)):
         builder = ProgramBuilder()
@@ -100,7 +82,7 @@ def alloc_free_programs(cell: Cell) -> list[Measured]:
     if churned >= 1:
         work = np.arange(held, held + churned, dtype=np.int32)
         for name in ("burst", "interleaved"):
-            rng = _rng(cell, 2)
+            rng = seeded(cell, 2)
             builder = ProgramBuilder()
             _allocate_rows(builder, cell, held, width * block_size)
             for _ in range(_VARIANTS):
@@ -123,7 +105,7 @@ def _can_allocate(cell: Cell, held: int) -> Measured:
     builder = ProgramBuilder()
     _allocate_rows(builder, cell, held, cell["max_blocks_per_seq"] * cell["block_size"])
     builder.step(phase=1)
-    asked = _rng(cell, 3).integers(1, cell["total_blocks"] + 1, _CAN_ALLOCATE_CALLS)
+    asked = seeded(cell, 3).integers(1, cell["total_blocks"] + 1, _CAN_ALLOCATE_CALLS)
     builder.run(Op.CAN_ALLOCATE, asked)
     return Measured(builder.build(units={1: _CAN_ALLOCATE_CALLS}), {1: "can_allocate_ns"})
 
@@ -162,7 +144,7 @@ def pack_programs(cell: Cell) -> list[Measured]:
     builder.run(Op.PACK, seqs)
     # In a decode step every sequence whose block is full gets one more entry.
     changed = -(-rows // block_size)
-    order = _rng(cell, 4).permutation(seqs)
+    order = seeded(cell, 4).permutation(seqs)
     for first in range(_VARIANTS):
         builder.step(phase=2)
         builder.run(Op.PACK, np.sort(np.take(order, range(first, first + changed), mode="wrap")))
@@ -196,55 +178,6 @@ def fork_programs(cell: Cell) -> list[Measured]:
     return [Measured(builder.build(period=period, units=units), metrics)]
 
 
-def pool_programs(cell: Cell) -> list[Measured]:
-    """The free pool alone: `batch` blocks a call, half of the pool held by others.
-
-    Whole hand-outs are given back in shuffled order; given back in order they would
-    measure a bump pointer.
-    """
-    import numpy as np
-
-    batch, total = cell["batch"], cell["total_blocks"]
-    handles = min(max(1, _CHURN_BLOCKS // batch), (total - total // 2) // batch)
-    if handles < 1:
-        return []
-    rng = _rng(cell, 5)
-    builder = ProgramBuilder()
-    holder = np.int32(total)  # a handle beyond those of the conditioning
-    condition_pool(builder, cell)
-    builder.step()
-    builder.run(Op.TAKE, np.array([holder]), total // 2)
-    builder.end_setup()
-    numbers = np.arange(handles, dtype=np.int32)
-    for _ in range(_VARIANTS):
-        builder.step(phase=1)
-        builder.run(Op.TAKE, numbers, batch)
-        builder.step(phase=2)
-        builder.run(Op.GIVE, rng.permutation(numbers))
-    blocks = float(handles * batch)
-    program = builder.build(period=2, units={1: blocks, 2: blocks})
-    return [Measured(program, {1: "take_ns", 2: "give_ns"}, pool_only=True)]
-
-
-def condition_pool(builder: ProgramBuilder, cell: Cell) -> None:
-    """Bring a bare pool's free ids into the order that the cell asks for."""
-    import numpy as np
-
-    total, rng = cell["total_blocks"], _rng(cell, 6)
-    if cell["pool"] == "fresh":
-        return
-    # Shuffled: every block comes back alone, in random order. Burst: between a full
-    # and a nearly empty pool, hand-outs of 16 come back in random order.
-    # Of a very large pool, pieces come back: a program has no room for every block.
-    size = 1 if cell["pool"] == "shuffled" else min(16, total)
-    size = max(size, -(-total // _MOST_HANDLES))
-    numbers = np.arange(total // size, dtype=np.int32)
-    for _ in range(1 if cell["pool"] == "shuffled" else 3):
-        builder.step()
-        builder.run(Op.TAKE, numbers, size)
-        builder.run(Op.GIVE, rng.permutation(numbers))
-
-
 def model_programs(model: str, cell: Cell) -> list[Measured]:
     """The Programs of a model, but for `step`, whose Program the workload makes."""
     return {
@@ -253,6 +186,7 @@ def model_programs(model: str, cell: Cell) -> list[Measured]:
         "pack": pack_programs,
         "fork": fork_programs,
         "pool": pool_programs,
+        "free_space": free_space_programs,
     }[model](cell)
 
 
@@ -276,7 +210,7 @@ def condition_manager(cell: Cell) -> Program:
     slots = max(2, cell["concurrency"])
     sizes = _shares(min(total, slots * width), slots, width)
     seqs = np.arange(len(sizes), dtype=np.int32)
-    rng = _rng(cell, 7)
+    rng = seeded(cell, 7)
     if cell["pool"] == "shuffled":
         for piece in (5, 1):
             builder.run(Op.ALLOCATE, seqs, sizes * block_size)

@@ -47,6 +47,9 @@ class Op(IntEnum):
     PACK = 10  # a = seq; the whole run is one write_block_tables call
     TAKE = 11  # a = handle, b = blocks; programs for a pool alone
     GIVE = 12  # a = handle
+    REMOVE = 13  # a = handle, b = blocks: those that it held last, out of the free ones
+    FIND = 14  # a = blocks side by side
+    COMPACT = 15  # a = blocks at the top of the pool that are to be free
 
 
 # The method that serves each operation code.
@@ -64,7 +67,14 @@ METHODS = {
     Op.PACK: "write_block_tables",
     Op.TAKE: "take",
     Op.GIVE: "give",
+    Op.REMOVE: "remove",
+    Op.FIND: "find_contiguous",
+    Op.COMPACT: "plan_compaction",
 }
+
+
+# What a pool may lack; the core refuses a program that holds what its target does not serve.
+FREE_SPACE = (Op.REMOVE, Op.FIND, Op.COMPACT)
 
 
 class ProgramError(ValueError):

@@ -149,6 +149,32 @@ concept FreePool = std::integral<typename P::id_type> &&
                      { view.bytes() } -> std::convertible_to<std::int64_t>;
                    };
 
+// What a pool may have besides. A replay uses what is there, and says what is missing.
+//   take(k, out)      `k` blocks at once, in the order of as many take(); at least `k` are free
+//   give(ids, k)      `k` blocks back, in the order of as many give()
+//   remove(id)        a free block out of the middle, as a prefix hit needs; with is_free(id)
+//   free_words()      the free blocks as a bitmap that the pool keeps anyway (free_words.hpp)
+//   each_free(visit)  every free block, from which such a bitmap can be marked
+template <class P>
+concept BatchPool = FreePool<P> && requires(P pool, std::int64_t k, typename P::id_type* out,
+                                            const typename P::id_type* ids) {
+  pool.take(k, out);
+  pool.give(ids, k);
+};
+
+template <class P>
+concept RemovingPool = FreePool<P> && requires(P pool, const P& view, typename P::id_type id) {
+  { view.is_free(std::int64_t{}) } -> std::same_as<bool>;
+  pool.remove(id);
+};
+
+template <class P>
+concept BitmappedPool = FreePool<P> && requires(const P& view) { view.free_words(); };
+
+template <class P>
+concept ListedPool =
+    FreePool<P> && requires(const P& view) { view.each_free([](std::int64_t) {}); };
+
 // How many tables name each block, in 32 bits. A sequence names a block once, so a
 // count never exceeds the number of sequences, which Sizes keeps within 31 bits.
 //   start(id)   0 -> 1      add(id)   + 1      drop(id)   - 1, returns what is left

@@ -20,15 +20,18 @@ enum class Op : std::uint8_t {
   pack = 10,          // a = seq; a whole run is one write_block_tables call
   take = 11,          // a = handle, b = blocks
   give = 12,          // a = handle
+  remove = 13,        // a = handle, b = blocks: those that it held last, out of the free ones
+  find = 14,          // a = blocks side by side
+  compact = 15,       // a = blocks at the top of the pool that are to be free
 };
 
-inline constexpr int num_ops = 13;
+inline constexpr int num_ops = 16;
 
 constexpr const char* op_name(Op op) {
   constexpr const char* names[num_ops] = {"CAN_ALLOCATE", "ALLOCATE", "APPEND",       "EXTEND",
                                           "TRUNCATE",     "DROP_FRONT", "FORK",       "FREE",
                                           "LOOKUP",       "LOOKUP_CHAIN", "PACK",     "TAKE",
-                                          "GIVE"};
+                                          "GIVE",         "REMOVE",     "FIND",     "COMPACT"};
   return names[static_cast<int>(op)];
 }
 

@@ -88,12 +88,13 @@ void Program::scan_operations() {
       const std::int64_t b = columns_.b[static_cast<std::size_t>(i)];
       if (op == Op::can_allocate) continue;
       if (a < 0) refuse(i, op, "a is negative");
-      if (op == Op::take || op == Op::give) {
+      if (op == Op::find || op == Op::compact) continue;
+      if (op == Op::take || op == Op::give || op == Op::remove) {
         if (a >= max_handles) refuse(i, op, "the handle is too large");
         if (a >= static_cast<std::int64_t>(handle_sizes.size())) {
           handle_sizes.resize(static_cast<std::size_t>(a) + 1, 0);
         }
-        if (op == Op::take) {
+        if (op != Op::give) {
           if (b < 0) refuse(i, op, "the number of blocks is negative");
           auto& size = handle_sizes[static_cast<std::size_t>(a)];
           size = std::max(size, b);

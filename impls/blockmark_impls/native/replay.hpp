@@ -10,6 +10,7 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -246,6 +247,9 @@ class Replay {
       case Op::pack: return serve<Op::pack>(run);
       case Op::take: return serve<Op::take>(run);
       case Op::give: return serve<Op::give>(run);
+      case Op::remove: return serve<Op::remove>(run);
+      case Op::find: return serve<Op::find>(run);
+      case Op::compact: return serve<Op::compact>(run);
     }
   }
 
@@ -322,6 +326,12 @@ class Replay {
       each_operation<op>(run, [&](std::int64_t i) { take(a[i], b[i]); });
     } else if constexpr (op == Op::give) {
       each_operation<op>(run, [&](std::int64_t i) { give(a[i]); });
+    } else if constexpr (op == Op::remove) {
+      each_operation<op>(run, [&](std::int64_t i) { remove(a[i], b[i]); });
+    } else if constexpr (op == Op::find) {
+      each_operation<op>(run, [&](std::int64_t i) { sink(target.find_contiguous(a[i])); });
+    } else if constexpr (op == Op::compact) {
+      each_operation<op>(run, [&](std::int64_t i) { sink(target.plan_compaction(a[i])); });
     }
   }
 
@@ -331,8 +341,30 @@ class Replay {
     if (blocks > target_.num_free()) throw_out_of_blocks(blocks, target_.num_free());
     id_type* ids = buffers_.handle_ids.data() +
                    program_.handle_offsets()[static_cast<std::size_t>(handle)];
-    auto&& pool = open_pool(target_.pool());
-    for (std::int64_t i = 0; i < blocks; ++i) ids[i] = static_cast<id_type>(pool.take());
+    using Pool = std::remove_cvref_t<decltype(target_.pool())>;
+    if constexpr (BatchPool<Pool>) {
+      target_.pool().take(blocks, ids);
+    } else {
+      auto&& pool = open_pool(target_.pool());
+      for (std::int64_t i = 0; i < blocks; ++i) ids[i] = static_cast<id_type>(pool.take());
+    }
+    held = blocks;
+  }
+
+  // The blocks that the handle held last, by their ids: they were given back and must still
+  // be free, as those of a prefix that is hit.
+  [[gnu::always_inline]] void remove(std::int64_t handle, std::int64_t blocks) {
+    auto& held = buffers_.held[static_cast<std::size_t>(handle)];
+    if (held != 0) throw_value("handle " + std::to_string(handle) + " already holds blocks");
+    const id_type* ids = buffers_.handle_ids.data() +
+                         program_.handle_offsets()[static_cast<std::size_t>(handle)];
+    auto& pool = target_.pool();
+    for (std::int64_t i = 0; i < blocks; ++i) {
+      if (!pool.is_free(static_cast<std::int64_t>(ids[i]))) [[unlikely]] {
+        throw_value("block " + std::to_string(ids[i]) + " is not free");
+      }
+      pool.remove(ids[i]);
+    }
     held = blocks;
   }
 
@@ -341,8 +373,13 @@ class Replay {
     const id_type* ids = buffers_.handle_ids.data() +
                          program_.handle_offsets()[static_cast<std::size_t>(handle)];
     const std::int64_t blocks = held;
-    auto&& pool = open_pool(target_.pool());
-    for (std::int64_t i = 0; i < blocks; ++i) pool.give(ids[i]);
+    using Pool = std::remove_cvref_t<decltype(target_.pool())>;
+    if constexpr (BatchPool<Pool>) {
+      target_.pool().give(ids, blocks);
+    } else {
+      auto&& pool = open_pool(target_.pool());
+      for (std::int64_t i = 0; i < blocks; ++i) pool.give(ids[i]);
+    }
     held = 0;
   }
 

@@ -6,10 +6,13 @@ from sys import getsizeof
 from typing import TYPE_CHECKING
 
 from ..contract import OutOfBlocks
+from . import free_runs
 from .sizes import check_total
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from ..contract import Copy
 
 
 class ListPool:
@@ -17,6 +20,7 @@ class ListPool:
 
     def __init__(self, total_blocks: int) -> None:
         check_total(total_blocks, "int object")
+        self._total = total_blocks
         self._free = list(range(total_blocks - 1, -1, -1))
 
     def take(self, k: int) -> list[int]:
@@ -35,6 +39,14 @@ class ListPool:
     def give(self, ids: Sequence[int]) -> None:
         """Give blocks back; the last one named is the first to be taken again."""
         self._free += ids
+
+    def find_contiguous(self, k: int) -> int | None:
+        """The lowest block from which on `k` are free, or None; sorts the free ids first."""
+        return free_runs.lowest_run(self._free, k)
+
+    def plan_compaction(self, blocks: int) -> list[Copy]:
+        """As `free_runs.plan_compaction`, of the free ids."""
+        return free_runs.plan_compaction(self._free, self._total, blocks)
 
     @property
     def num_free(self) -> int:

@@ -6,10 +6,13 @@ from sys import getsizeof
 from typing import TYPE_CHECKING
 
 from ..contract import OutOfBlocks
+from . import free_runs
 from .sizes import check_total
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from ..contract import Copy
 
 
 class StackPool:
@@ -44,6 +47,14 @@ class StackPool:
             raise ValueError(f"{len(ids)} blocks given back, {len(self._stack) - top} are out")
         self._stack[top:end] = ids
         self._top = end
+
+    def find_contiguous(self, k: int) -> int | None:
+        """The lowest block from which on `k` are free, or None; sorts the free ids first."""
+        return free_runs.lowest_run(self._stack[: self._top], k)
+
+    def plan_compaction(self, blocks: int) -> list[Copy]:
+        """As `free_runs.plan_compaction`, of the free ids."""
+        return free_runs.plan_compaction(self._stack[: self._top], len(self._stack), blocks)
 
     @property
     def num_free(self) -> int:

@@ -7,7 +7,7 @@ of this package and one probe.
 
 from __future__ import annotations
 
-from . import conditions, costs, counters, counts, rate, shares
+from . import conditions, costs, counters, counts, pools, rate, shares
 from .row import Direction, Kind, Metric
 
 __all__ = [
@@ -28,7 +28,8 @@ METRICS: dict[str, Metric] = {
         costs.ROWS,
         shares.ROWS,
         rate.ROWS,
-        counters.rows(costs.ROWS),
+        pools.ROWS,
+        counters.rows((*costs.ROWS, *pools.ROWS)),
         counts.ROWS,
         conditions.ROWS,
     )

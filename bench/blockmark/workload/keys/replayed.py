@@ -5,8 +5,9 @@ from __future__ import annotations
 from .key import Key
 
 DEFAULT_MODELS = ("step", "pack", "lookup", "alloc_free", "fork", "pool")
-# A paced loop takes real seconds, so it is measured only where it is asked for.
-MODELS = (*DEFAULT_MODELS, "rate")
+# Measured only where they are asked for: a paced loop takes real seconds, and the free
+# blocks by number are a question about pools and not about managers.
+MODELS = (*DEFAULT_MODELS, "free_space", "rate")
 REPLAYED = (
     "decode",
     "beam",
@@ -20,6 +21,8 @@ _MAX_TOKENS = 1 << 31
 _STEADY = tuple(name for name in REPLAYED if name != "serving")
 _SERVING = ("serving",)
 _RATE = ("rate",)
+_POOL = ("pool", "free_space")
+_FREE_SPACE = ("free_space",)
 
 ROWS = (
     Key("models", DEFAULT_MODELS, "which costs are measured", choices=MODELS, many=True),
@@ -273,5 +276,32 @@ ROWS = (
         models=_RATE,
     ),
     Key("batch", 8, "blocks a call of the model pool", "blocks", 1, 1 << 20),
+    Key(
+        "pool_occupancy",
+        None,  # left out of cells that do not set it, so that those of older runs keep their names
+        "share of a pool alone that others hold; half of it where this is not set",
+        low=0.0,
+        high=1.0,
+        fraction=True,
+        models=_POOL,
+    ),
+    Key(
+        "contiguous",
+        16,
+        "free blocks side by side that are looked for",
+        "blocks",
+        1,
+        MAX_BLOCKS,
+        models=_FREE_SPACE,
+    ),
+    Key(
+        "compact_share",
+        1.0,
+        "share of the free blocks that a compaction gathers at the top of the pool",
+        low=0.0,
+        high=1.0,
+        fraction=True,
+        models=_FREE_SPACE,
+    ),
     Key("seed", 1, "seed of every random choice", "", 0, 2**32 - 1),
 )

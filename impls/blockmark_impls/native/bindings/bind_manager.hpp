@@ -11,6 +11,8 @@
 
 #include "../batch.hpp"
 #include "../manager.hpp"
+#include "../pools/bitmap.hpp"
+#include "../pools/linked_list.hpp"
 #include "../pools/list.hpp"
 #include "../pools/lru.hpp"
 #include "../pools/stack.hpp"

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "../pool_target.hpp"
+#include "bind_free_space.hpp"
 #include "bind_replay.hpp"
 #include "python.hpp"
 
@@ -31,8 +32,19 @@ nb::class_<Bound> bind_pool_class(nb::module_& m, const char* class_name) {
       [](Bound& self, std::int64_t k) {
         if (k < 0) throw_value("k must not be negative");
         if (k > self.target.num_free()) throw_out_of_blocks(k, self.target.num_free());
+        std::vector<Id> taken(static_cast<std::size_t>(k));
+        // As the replay does, but for one block, which managers take by itself.
+        if constexpr (BatchPool<Pool>) {
+          if (k == 1) {
+            taken[0] = self.target.pool().take();
+          } else {
+            self.target.pool().take(k, taken.data());
+          }
+        } else {
+          for (Id& id : taken) id = self.target.pool().take();
+        }
         nb::list ids;
-        for (std::int64_t i = 0; i < k; ++i) ids.append(self.target.pool().take());
+        for (const Id id : taken) ids.append(id);
         return ids;
       },
       nb::arg("k"));
@@ -40,21 +52,17 @@ nb::class_<Bound> bind_pool_class(nb::module_& m, const char* class_name) {
       "give",
       [](Bound& self, const std::vector<std::int64_t>& ids) {
         self.target.check_given(ids);
+        if constexpr (BatchPool<Pool>) {
+          if (ids.size() != 1) {
+            const std::vector<Id> given(ids.begin(), ids.end());
+            self.target.pool().give(given.data(), static_cast<std::int64_t>(given.size()));
+            return;
+          }
+        }
         for (const std::int64_t id : ids) self.target.pool().give(static_cast<Id>(id));
       },
       nb::arg("ids"));
-  if constexpr (requires(Pool pool, Id id) { pool.remove(id); }) {
-    cls.def(
-        "remove",
-        [](Bound& self, std::int64_t id) {
-          self.target.check_id(id);
-          if (!self.target.pool().is_free(id)) {
-            throw_value("block " + std::to_string(id) + " is not free");
-          }
-          self.target.pool().remove(static_cast<Id>(id));
-        },
-        nb::arg("id"));
-  }
+  bind_free_space<Pool>(cls);
   cls.def_prop_ro("num_free", [](const Bound& self) { return self.target.num_free(); });
   cls.def("pool_bytes", [](const Bound& self) { return self.target.bytes(); });
   bind_replay(cls);

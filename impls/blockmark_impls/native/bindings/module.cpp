@@ -64,11 +64,14 @@ nb::list combinations() {
 
 nb::object pool_class(const std::string& pool, int id_bits) {
   const nb::dict pools = nb::cast<nb::dict>(own("_pools"));
-  const nb::tuple key = nb::make_tuple(pool, pool == "lru" ? 32 : id_bits);
-  if (!pools.contains(key)) {
-    throw_value("no pool " + pool + " with " + std::to_string(id_bits) + "-bit ids was compiled");
+  const auto key = [&](int bits) { return nb::make_tuple(pool, bits); };
+  if (pools.contains(key(id_bits))) return pools[key(id_bits)];
+  // One that links int32 whatever is asked for is compiled at that width alone.
+  const bool known_width = id_bits == 16 || id_bits == 64;
+  if (known_width && pools.contains(key(32)) && !pools.contains(key(80 - id_bits))) {
+    return pools[key(32)];
   }
-  return pools[key];
+  throw_value("no pool " + pool + " with " + std::to_string(id_bits) + "-bit ids was compiled");
 }
 
 nb::dict build_info() {

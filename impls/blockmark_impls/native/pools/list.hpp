@@ -26,6 +26,10 @@ class ListPool {
     return id;
   }
   void give(Id id) { free_.push_back(id); }
+  template <class Visit>
+  void each_free(Visit&& visit) const {
+    for (const Id id : free_) visit(static_cast<std::int64_t>(id));
+  }
   std::int64_t bytes() const { return static_cast<std::int64_t>(free_.capacity() * sizeof(Id)); }
 
  private:

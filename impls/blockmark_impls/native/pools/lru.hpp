@@ -1,6 +1,7 @@
 // A doubly linked list in two int32 arrays (FIFO): taken from the head, given to the
 // tail, and any block removed from the middle in O(1), which is what a hit in a prefix
-// cache needs. The sentinel is one node more, so that no end is a special case.
+// cache needs. The sentinel is one node more, so that no end is a special case. The pool
+// linked-list is the same list with both links of a block side by side.
 #pragma once
 
 #include <cstdint>
@@ -48,6 +49,10 @@ class LruPool {
   }
   // A block out of the middle; it must be free.
   void remove(std::int32_t id) { unlink(id); }
+  template <class Visit>
+  void each_free(Visit&& visit) const {
+    for (std::int32_t id = next_[sentinel_]; id != sentinel_; id = next_[id]) visit(id);
+  }
   std::int64_t bytes() const { return next_.bytes() + prev_.bytes(); }
 
  private:

@@ -22,6 +22,10 @@ class StackPool {
   std::int64_t num_free() const { return top_; }
   Id take() { return ids_[--top_]; }
   void give(Id id) { ids_[top_++] = id; }
+  template <class Visit>
+  void each_free(Visit&& visit) const {
+    for (std::int64_t i = 0; i < top_; ++i) visit(static_cast<std::int64_t>(ids_[i]));
+  }
   std::int64_t bytes() const { return ids_.bytes(); }
 
   // The top in a register while many blocks come or go.

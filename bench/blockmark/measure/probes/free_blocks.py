@@ -1,0 +1,67 @@
+"""What a pool alone hands out, and how its free blocks lie: exact counts, without a clock.
+
+They are of the state that the program's set-up leaves, which is the same every time; a
+pool that was timed has been through as many turns as the clock allowed.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .memory import contiguity
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from blockmark.workload.program import Program
+
+    Found = dict[str, dict[str, Any]]
+
+
+def free_block_counts(
+    pool: Any, names: dict[int, str], params: Mapping[str, Any], program: Program
+) -> Found:
+    """The counts that belong to the timed metrics `names` of a program; may be none.
+
+    `pool` is where the program's set-up leaves it, and is not to be used afterwards.
+    """
+    timed = set(names.values())
+    found: dict[str, float] = {}
+    if "take_ns" in timed:
+        batch = params["batch"]
+        outs = [list(pool.take(batch)) for _ in range(int(program.units[1]) // batch)]
+        found["take_run_length"], found["take_descriptors"] = contiguity(outs)
+    if timed & {"find_contiguous_ns", "compact_ns"}:
+        free = sorted(int(block) for block in pool.take(pool.num_free))
+        found["longest_free_run"] = float(max(runs_of(free), default=0))
+        if "find_contiguous_ns" in timed:
+            found["contiguous_found"] = share_found(free, params["contiguous"])
+        if "compact_ns" in timed:
+            top = int(len(free) * params["compact_share"])
+            found["compact_moves"] = float(moves_to_free(free, params["total_blocks"], top))
+    return {name: {"value": value} for name, value in found.items()}
+
+
+def runs_of(free: Iterable[int]) -> list[int]:
+    """The lengths of the runs of consecutive ids in ascending `free`."""
+    lengths: list[int] = []
+    before = None
+    for block in free:
+        if before is not None and block == before + 1:
+            lengths[-1] += 1
+        else:
+            lengths.append(1)
+        before = block
+    return lengths
+
+
+def share_found(free: list[int], k: int) -> float:
+    """Of as many runs of `k` as the free blocks would make, the share that can be had, each
+    taken before the next is looked for. At least `k` must be free.
+    """
+    return sum(length // k for length in runs_of(free)) / (len(free) // k)
+
+
+def moves_to_free(free: list[int], total_blocks: int, top: int) -> int:
+    """The used blocks among the `top` highest: each has to move once."""
+    return top - sum(1 for block in free if block >= total_blocks - top)
