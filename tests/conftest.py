@@ -1,6 +1,16 @@
-"""Helpers of the tests are importable by their bare names."""
+"""Helpers of the tests are importable by their bare names; what several files share."""
 
 import sys
 from pathlib import Path
 
+import pytest
+
 sys.path.insert(0, str(Path(__file__).parent))
+
+
+@pytest.fixture(scope="session")
+def build_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The `XDG_CACHE_HOME` of every test that builds a header, so that what all modules
+    need is compiled once. Not the user's: what an earlier run left there proves nothing.
+    """
+    return tmp_path_factory.mktemp("build-cache")

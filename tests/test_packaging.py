@@ -84,6 +84,12 @@ def test_scenarios_travel_with_the_wheel(pure: Path, tmp_path: Path) -> None:
     assert "decode" in done.stdout
 
 
+def test_what_a_users_header_is_compiled_with_travels_with_the_wheel(pure: Path) -> None:
+    native = pure / "blockmark_impls" / "native"
+    for name in ("blockmark.hpp", "replay.hpp", "allocations.cpp", "bindings/bind_offers.hpp"):
+        assert (native / name).is_file(), name
+
+
 def test_without_a_compiler_the_native_tier_says_what_to_do(pure: Path, tmp_path: Path) -> None:
     done = run(pure, tmp_path, "list", "impls")
     assert done.returncode == 0, done.stderr

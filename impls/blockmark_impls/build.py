@@ -53,7 +53,8 @@ def build_header(header: Path, *, output: Path | None = None) -> Path:
     """The loadable module with what a header offers, built now or before.
 
     `output` names a file that it is also copied to. Raises BuildError where the header
-    is missing or doesn't compile, TargetError where the tools are missing.
+    is missing or doesn't compile, or `output` can't be written; TargetError where the
+    tools are missing.
     """
     path = header.resolve()
     if not path.is_file():
@@ -68,8 +69,11 @@ def build_header(header: Path, *, output: Path | None = None) -> Path:
         if output is not None:
             # Beside it first: a module that is in use is never written over.
             beside = output.with_name(output.name + ".new")
-            shutil.copy(module, beside)
-            beside.replace(output)
+            try:
+                shutil.copy(module, beside)
+                beside.replace(output)
+            except OSError as error:
+                raise BuildError(f"{output} can't be written: {error.strerror}") from None
     return module if output is None else output
 
 
@@ -149,7 +153,8 @@ def _run(source: Path, *command: str) -> None:
         env=environment,
     )
     if done.returncode:
-        raise BuildError(f"{source} doesn't compile: {first_error(done.stdout)}", done.stdout)
+        said = first_error(done.stdout, str(source.resolve()))
+        raise BuildError(f"{source} doesn't compile: {said}", done.stdout)
 
 
 def _needed(rule: str) -> Sequence[str]:

@@ -9,33 +9,40 @@ import re
 from pathlib import Path
 
 _ERROR = re.compile(r"^(?P<file>[^\n:]+):(?P<line>\d+)(?::\d+)?: (?:fatal )?error: (?P<said>.*)$")
-_CONCEPT = re.compile(r"static assertion failed.*?: \"?(?P<said>.+ is not a \w+)\"?$")
-_LINE_OF_OFFER = re.compile(
+_CONCEPT = re.compile(
+    r"static assertion failed.*?: \"?(?P<said>(?P<class>.+) is not a (?P<concept>\w+))\"?$"
+)
+_OFFER = re.compile(
     r"^(?P<file>[^\n:]+):(?P<line>\d+):\d+: note: (?:in expansion of|expanded from) macro "
     r"'BLOCKMARK_(?:POOL|TABLE|MANAGER)'"
 )
-# What g++ and clang++ say of the requirement that is not met.
-_REQUIREMENTS = (
-    re.compile(r"note: the required (?:expression|type) '(?P<what>.+)' is invalid"),
-    re.compile(r"note: '(?P<what>.+)' does not satisfy return-type-requirement"),
-    re.compile(r"note: (?:and |because )'(?P<what>.+)' (?:would be invalid|does not satisfy)"),
+# What g++ and clang++ say of the requirement that is not met; g++ goes on with an error
+# that says why.
+_INVALID = re.compile(
+    r"note: (?:the required (?:expression|type)|because|and) '(?P<what>.+)' "
+    r"(?:is invalid|would be invalid)(?:, because$|: (?P<why>.*)|$)"
 )
-_SATISFACTION = re.compile(
-    r"required for the satisfaction of '(?P<what>[^']+)' \[with \w+ = (?P<type>.+)\]"
-)
-_SOURCE = re.compile(r"^ *\d+ \| +(?P<text>\{.*\}.*|.*;)$")
-_OF_STD = re.compile(r"\bstd::|\btypename ")
+_RETURNS = re.compile(r"note: (?:because )?'(?P<what>.+)' does not satisfy return-type-requirement")
+_HOLDS = re.compile(r"required for the satisfaction of '(?P<what>[^']+)' \[with \w+ = .+\]")
+_ASKED = re.compile(r"^ *\d+ \| +(?P<text>\{.*\} -> .*);$")
+# The letter that stands for the class in contract.hpp and whole_manager.hpp.
+_PARAMETER = re.compile(r"\b[TPM]\b")
+_NOISE = re.compile(r"\bstd::|\btypename ")
 
 
-def first_error(log: str) -> str:
-    """The first error of a compilation, in one line: where, and what."""
+def first_error(log: str, header: str = "") -> str:
+    """The first error of a compilation, in one line: where, and what.
+
+    An error in `header` (a path) goes before those that it causes elsewhere.
+    """
     lines = log.splitlines()
-    for number, line in enumerate(lines):
-        error = _ERROR.match(line)
-        if error is None:
-            continue
+    errors = [(number, _ERROR.match(line)) for number, line in enumerate(lines)]
+    found = [(number, error) for number, error in errors if error]
+    in_header = [pair for pair in found if pair[1]["file"] == header]
+    concepts = [pair for pair in found if _CONCEPT.search(pair[1]["said"])]
+    for number, error in (*in_header[:1], *concepts[:1], *found[:1]):
         if concept := _CONCEPT.search(error["said"]):
-            return _unmet(concept["said"], lines[number:]) or f"{concept['said']}"
+            return _unmet(concept, lines[number:])
         return f"{_place(error)}: {error['said']}"
     # The linker's words, or none.
     said = next((line for line in lines if "undefined reference" in line or "error" in line), "")
@@ -46,29 +53,24 @@ def _place(match: re.Match[str]) -> str:
     return f"{Path(match['file']).name}:{match['line']}"
 
 
-def _unmet(said: str, lines: list[str]) -> str:
-    place = next((m for m in map(_LINE_OF_OFFER.match, lines) if m), None)
+def _unmet(concept: re.Match[str], lines: list[str]) -> str:
+    """Which class, which concept, and what the class lacks."""
+    place = next((match for match in map(_OFFER.match, lines) if match), None)
     where = f"{_place(place)}: " if place else ""
-    return f"{where}{said}: {_requirement(lines)}"
+    lacks = _PARAMETER.sub(concept["class"], _NOISE.sub("", _lacks(lines)))
+    return f"{where}{concept['said']}: {lacks}"
 
 
-def _requirement(lines: list[str]) -> str:
-    """What the class lacks, with the line of the concept that asks for it."""
+def _lacks(lines: list[str]) -> str:
     for number, line in enumerate(lines):
-        for pattern in _REQUIREMENTS:
-            if met := pattern.search(line):
-                what = met["what"]
-                asked = _asked(lines[number + 1 : number + 2])
-                wrong = "has another return type" if "return-type" in line else "is not possible"
-                return f"{what} {wrong}{asked}"
-        if satisfied := _SATISFACTION.search(line):
-            return f"{satisfied['what']} does not hold"
+        if invalid := _INVALID.search(line):
+            later = (_ERROR.match(each) for each in lines[number + 1 :])
+            why = invalid["why"] or next((error["said"] for error in later if error), "")
+            return f"{invalid['what']}: {why}" if why else f"{invalid['what']} is not possible"
+        if returns := _RETURNS.search(line):
+            asked = _ASKED.match(lines[number + 1]) if number + 1 < len(lines) else None
+            needed = f"; needed is {asked['text']}" if asked else ""
+            return f"{returns['what']} has another return type{needed}"
+        if holds := _HOLDS.search(line):
+            return f"{holds['what']} does not hold"
     return "a requirement is not met"
-
-
-def _asked(following: list[str]) -> str:
-    source = _SOURCE.match(following[0]) if following else None
-    if source is None:
-        return ""
-    text = _OF_STD.sub("", source["text"].strip().rstrip(";"))
-    return f"; needed is {text}"

@@ -63,9 +63,11 @@ def tools() -> Tools:
         )
     bindings = ("-isystem", include, "-isystem", str(nanobind / "include"))
     link = (*compiler, *_LINK_FLAGS, *shlex.split(native.link_flags))
+    # Says not only which requirement of a concept is not met, but also why.
+    depth = ("-fconcepts-diagnostics-depth=2",) if info["compiler"].startswith("g++") else ()
     said = (info["compiler"], *flags, *link, _nanobind_version(), sysconfig.get_config_var("SOABI"))
     return Tools(
-        compile=(*compiler, *flags, "-I", str(NATIVE), *bindings),
+        compile=(*compiler, *flags, *depth, "-I", str(NATIVE), *bindings),
         compile_nanobind=(
             *compiler,
             *flags,

@@ -11,7 +11,6 @@ import json
 import os
 import subprocess
 import sys
-import zlib
 from dataclasses import asdict, dataclass
 from importlib.machinery import ExtensionFileLoader
 from importlib.util import module_from_spec, spec_from_file_location
@@ -42,11 +41,7 @@ def read_offers(module: Path) -> tuple[Offer, ...]:
 
     Raises BuildError where it can't be loaded, or offers nothing.
     """
-    try:
-        content = hashlib.sha256(module.read_bytes()).hexdigest()
-    except OSError as error:
-        raise BuildError(f"{module}: {(error.strerror or 'not readable').lower()}") from None
-    kept = cache_folder() / "offers" / f"{content}.json"
+    kept = cache_folder() / "offers" / f"{_content(module)}.json"
     try:
         rows = json.loads(kept.read_text())
     except (OSError, ValueError):
@@ -90,11 +85,20 @@ def _ask(module: Path) -> list[dict[str, Any]]:
     return rows
 
 
+def _content(module: Path) -> str:
+    try:
+        return hashlib.sha256(module.read_bytes()).hexdigest()
+    except OSError as error:
+        raise BuildError(f"{module}: {(error.strerror or 'not readable').lower()}") from None
+
+
 def load_module(path: Path) -> ModuleType:
-    """The module, loaded into this process. Raises BuildError."""
+    """The module, loaded into this process once, wherever copies of it lie.
+
+    Raises BuildError.
+    """
     full = path.resolve()
-    parent = f"blockmark_module_{zlib.crc32(os.fsencode(full)):08x}"
-    name = f"{parent}.{MODULE}"
+    name = f"blockmark_module_{_content(full)[:16]}.{MODULE}"
     if name in sys.modules:
         return sys.modules[name]
     loader = ExtensionFileLoader(name, str(full))

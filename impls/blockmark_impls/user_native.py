@@ -41,7 +41,7 @@ def native_target(body: str) -> tuple[str, str] | None:
 
 def offered_names(file: str) -> list[str]:
     """The classes that a header or a module offers. Builds the header. Raises TargetError."""
-    return [offer.class_name for offer in _offers(file)]
+    return [offer.class_name for offer in offers_of(file)]
 
 
 def _module(file: str) -> Path:
@@ -50,15 +50,17 @@ def _module(file: str) -> Path:
     return Path(file) if file.endswith(".so") else build_header(Path(file))
 
 
-def _offers(file: str) -> tuple[Offer, ...]:
-    from .build import NO_OFFER, BuildError
+def offers_of(file: str) -> tuple[Offer, ...]:
+    """What a header or a module offers. Builds the header. Raises TargetError."""
+    from .build import BuildError
     from .offers import read_offers
 
+    module = _module(file)
     try:
-        return read_offers(_module(file))
+        return read_offers(module)
     except BuildError as error:
         # The user named the header, not the module in the cache.
-        raise BuildError(f"{file} {NO_OFFER}") if NO_OFFER in str(error) else error from None
+        raise BuildError(str(error).replace(str(module), file)) from None
 
 
 @dataclass(frozen=True)
@@ -81,7 +83,7 @@ class UserNativeSource:
 
     @cached_property
     def _offer(self) -> Offer:
-        found = {offer.class_name: offer for offer in _offers(self.file)}
+        found = {offer.class_name: offer for offer in offers_of(self.file)}
         if self.class_name not in found:
             hint = nearest(self.class_name, found) or f"; it offers {', '.join(found)}"
             raise TargetError(f"{self.file} offers no {self.class_name}{hint}")

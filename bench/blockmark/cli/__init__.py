@@ -9,7 +9,20 @@ import sys
 
 import typer
 
-from . import check, claims, compare, doctor, history, listing, profile, report, run, trace, verify
+from . import (
+    build,
+    check,
+    claims,
+    compare,
+    doctor,
+    history,
+    listing,
+    profile,
+    report,
+    run,
+    trace,
+    verify,
+)
 from .errors import EXIT_INTERRUPTED, EXIT_USAGE, known_errors
 
 app = typer.Typer(
@@ -26,6 +39,7 @@ app.command("verify")(verify.command)
 app.command("check")(check.command)
 app.command("compare")(compare.command)
 app.command("report")(report.command)
+app.command("build")(build.command)
 app.command("profile")(profile.command)
 app.command("list")(listing.command)
 app.command("trace")(trace.command)

@@ -13,7 +13,8 @@ Targets = Annotated[
         "--impl",
         metavar="[NAME=]TARGET",
         help="An implementation: a name of `blockmark list impls`, a table+pool pair, "
-        "module:Class or path.py:Class. May be given several times.",
+        "module:Class, path.py:Class or a C++ header, path.hpp[:Class]. May be given "
+        "several times.",
     ),
 ]
 Settings = Annotated[

@@ -43,7 +43,8 @@ def prove_pool(
 
     The job is that of `proof.prove`. Raises WrongAnswer.
     """
-    for number in program_numbers(job):
+    # At least one, since a pool alone has no other proof.
+    for number in program_numbers(job) or range(impl.pool_alone):
         rng = random.Random(f"{job['seed']}/pool/{number}")
         total = rng.choice(SIZES)
         pool = impl.make_pool(total, config.id_bits)

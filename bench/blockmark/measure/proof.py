@@ -13,8 +13,9 @@ from blockmark.workload.random_ops import random_config, random_program
 from blockmark_impls.contract import missing_operations
 
 from .counterexample import Found, ManagerFault, ReplayFault
+from .missing import name_missing
 from .pool_proof import program_numbers, prove_pool
-from .replay import bind
+from .replay import MissingOperationsError, bind
 from .verify import Checker, Verified, WrongAnswer, check_state, lacking
 
 if TYPE_CHECKING:
@@ -35,9 +36,9 @@ def prove(impl: Implementation, config: PoolConfig, job: dict[str, Any]) -> dict
 
     The job names `random_programs` (how many, from number `first_program` on; with the
     first ones go the corners), `programs` and `pool_programs` (paths of loads) and
-    `operations` (how many of each load to compare, in whole steps). With `shrink`, a `wrong` result has `shown_by`:
-    the shortest list of calls that shows it, a line each; with `brief`, its reason is the
-    call and the difference alone.
+    `operations` (how many of each load to compare, in whole steps). With `shrink`, a `wrong`
+    result has `shown_by`: the shortest list of calls that shows it, a line each; with
+    `brief`, its reason is the call and the difference alone.
     """
     if impl.kind == "control":
         return {"status": "ok", "operations": 0, "steps": 0}
@@ -48,7 +49,8 @@ def prove(impl: Implementation, config: PoolConfig, job: dict[str, Any]) -> dict
             if missing := missing_operations(manager, _NEEDED):
                 return {
                     "status": "unavailable",
-                    "reason": f"{impl.name} lacks {', '.join(missing)}, which every model needs",
+                    "reason": f"{impl.name} lacks {name_missing(manager, missing)}, "
+                    "which every model needs",
                 }
             _prove_manager(impl, config, job, done)
         if lacks := prove_pool(impl, config, job, done):
@@ -137,6 +139,10 @@ def _prove_load(
     operations: int,
     done: Verified,
 ) -> None:
+    try:
+        bind(impl.make_manager(config), program, style)
+    except MissingOperationsError:
+        return  # the models that need them will say so
     checker = Checker(impl.make_manager(config), config, impl.reuse_order)
     last = _steps_with(program, operations)
     # All tables are compared some times on the way, and at the end.

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from blockmark.workload.program import FREE_SPACE, METHODS, Op, Program
 from blockmark_impls.contract import missing_operations
 
+from .missing import name_missing
 from .probes.pacing import run_ticks
 
 if TYPE_CHECKING:
@@ -159,7 +160,7 @@ class PythonReplay:
         self._executors = _executors(manager, program)
         missing = {Op(code) for code in set(program.codes)} - self._executors.keys()
         if missing:
-            names = ", ".join(sorted({METHODS[op] for op in missing}))
+            names = name_missing(manager, sorted({METHODS[op] for op in missing}))
             raise MissingOperationsError(f"the implementation lacks {names}")
         self._batched = _batch_executors(manager) if per_step else {}
         self._decoded: dict[int, list[Call]] = {}

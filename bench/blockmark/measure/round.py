@@ -110,17 +110,26 @@ class RoundOf(SubjectSetup):
             if target is None:
                 self.unavailable(wanted, "the implementation has no pool of its own")
                 return None
-        else:
-            target = self.manager()
         try:
+            if not pool:
+                target = self.manager()
             replay = bind(target, program, self.call_style)
         except MissingOperationsError as missing:
             # A control that has no such operation has no such floor; nothing is missed.
             if self.impl.kind != "control":
-                self.unavailable(wanted, str(missing))
+                self.unavailable(wanted, self._lacks(program, pool) or str(missing))
             return None
         replay.setup()
         return target, replay
+
+    def _lacks(self, program: Program, pool: bool) -> str:
+        """What the program itself needs and does not find, whatever the condition needed."""
+        if not pool:
+            try:
+                bind(self.impl.make_manager(self.config), program, self.call_style)
+            except MissingOperationsError as missing:
+                return str(missing)
+        return ""
 
     def _measure_step(self, manager: Any, cursor: Cursor, names: dict[int, str]) -> None:
         control = self.impl.kind == "control"

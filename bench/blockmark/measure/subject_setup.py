@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from blockmark.workload.program import Program
 
 from .conditions import age_heaps
-from .replay import bind
+from .replay import MissingOperationsError, bind
 
 if TYPE_CHECKING:
     from blockmark_impls.contract import PoolConfig
@@ -40,18 +40,26 @@ class SubjectSetup:
 
         Conditioned once a process: what a model leaves behind stays scrambled. A fresh
         pool is a new manager each time, since any use would end its freshness; so is a
-        control, which has no tables to be emptied.
+        control, which has no tables to be emptied. Raises MissingOperationsError where
+        the manager can't be brought there.
         """
         control = self.impl.kind == "control"
         fresh = self.params["pool"] == "fresh"
         if self._manager is None or control or fresh:
-            self._manager = self.impl.make_manager(self.config)
+            manager = self.impl.make_manager(self.config)
             # Made when the process was young, as in an engine; the tables come later.
             if self.params["heap"] == "aged" and (not self._kept or (fresh and not control)):
                 seed, native = self._ages
                 self._kept += age_heaps(seed, native=native)
             if self.condition.num_operations and not control:
-                bind(self._manager, self.condition, self.call_style).setup()
+                try:
+                    bind(manager, self.condition, self.call_style).setup()
+                except MissingOperationsError as missing:
+                    raise MissingOperationsError(
+                        f"{missing}, which pool = {self.params['pool']} needs; "
+                        "pool = fresh does not"
+                    ) from None
+            self._manager = manager
         return self._manager
 
     def pool(self) -> Any | None:

@@ -150,7 +150,7 @@ class Checker:
                 raise WrongAnswer(f"returned {got!r}; it should name the copies {renamed!r}")
         elif method == "lookup":
             if got != self.physical[expected]:
-                raise WrongAnswer(f"returned {got}; it should be {self.physical[expected]}")
+                raise WrongAnswer(f"returned {got!r}; it should be {self.physical[expected]}")
         elif method == "lookup_slots":
             if got != (wanted := [self.physical[block] for block in expected]):
                 raise WrongAnswer(f"wrote {shown(got)}; it should be {shown(wanted)}")
@@ -182,7 +182,7 @@ class Checker:
         if self._looks_up and table:
             last = len(self.oracle.tables[seq].blocks) - 1
             if (got := self.manager.lookup(seq, last)) != table[-1]:
-                raise WrongAnswer(f"lookup({seq}, {last}) is {got}, not {table[-1]}")
+                raise WrongAnswer(f"lookup({seq}, {last}) is {got!r}, not {table[-1]}")
         return taken
 
     def _bind(self, seq: int, ours: int, theirs: int) -> None:
@@ -216,7 +216,7 @@ class Checker:
                 raise WrongAnswer(f"block_table({seq}) is {shown(got)}, not {shown(wanted)}")
             if hasattr(manager, "num_tokens") and manager.num_tokens(seq) != table.tokens:
                 raise WrongAnswer(
-                    f"num_tokens({seq}) is {manager.num_tokens(seq)}, not {table.tokens}"
+                    f"num_tokens({seq}) is {manager.num_tokens(seq)!r}, not {table.tokens}"
                 )
         if self._counts:
             for block, refs in oracle.ref_counts.items():
@@ -231,7 +231,7 @@ class Checker:
 
     def _compare_ref_count(self, block: int, refs: int) -> None:
         if (got := self.manager.ref_count(block)) != refs:
-            raise WrongAnswer(f"ref_count({block}) is {got}, not {refs}")
+            raise WrongAnswer(f"ref_count({block}) is {got!r}, not {refs}")
 
     def _compare_what_is_not(self) -> None:
         """Blocks that are free again have no ref count; rows that don't fit are refused."""

@@ -1,0 +1,106 @@
+"""Managers and pools that are wrong in a user's ways: a line and a status each, and the
+others finish.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from cli import blockmark, tiny
+
+BREAKING = Path(__file__).parent / "subjects" / "breaking.py"
+
+# Class -> status and what its line says.
+EXPECTED = {
+    "ReturnsText": ("wrong", "allocate(2, 1): lookup(2, 0) is '0', not 0"),
+    "ReturnsNothing": ("wrong", "raised TypeError(\"'NoneType' object is not iterable\")"),
+    "BeyondThePool": ("wrong", "names 1000000, which is no block of a pool of 30"),
+    "Misspelt": ("unavailable", "lacks append_slot (it has apend_slot), which every model needs"),
+    "Leaks": ("wrong", "free(2): 29 blocks are free; it should be 30"),
+    "HandsOutTwice": ("wrong", "free(2): 31 blocks are free; it should be 30"),
+    "Deadlocks": ("timeout", "no answer within 4 s; it was ended"),
+    "Exits": ("failed", "the process ended with code 7"),
+    "Vanishes": ("failed", "the process ended with code 0"),
+    "PoolOfText": ("wrong", "returned ['a', 'a', 'a'], not a list of blocks"),
+    "PoolBeyond": ("wrong", "gave block 25, which the pool does not have"),
+    "PoolThatRaisesAnother": ("wrong", "raised IndexError, not OutOfBlocks"),
+}
+
+
+@pytest.fixture(scope="module")
+def lines(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """Class -> its line, of one command that tries them all."""
+    words = [word for name in EXPECTED for word in ("--impl", f"{name}={BREAKING}:{name}")]
+    done = blockmark(
+        "verify",
+        *("--set", "block_size=16", "--programs", "5", "--timeout", "4"),
+        *words,
+        *("--impl", "vector/py"),
+        cwd=tmp_path_factory.mktemp("breaking"),
+    )
+    assert done.returncode == 4, done.stderr
+    assert "Traceback" not in done.stderr
+    return {line.split()[1]: line for line in done.stdout.splitlines()}
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_each_fault_has_its_line(lines: dict[str, str], name: str) -> None:
+    status, says = EXPECTED[name]
+    assert lines[name].split()[0] == status
+    assert says in lines[name]
+
+
+def test_the_others_finish(lines: dict[str, str]) -> None:
+    assert len(lines) == len(EXPECTED) + 1
+    assert lines["vector/py"].startswith("ok ")
+
+
+def test_an_installed_package_offers_a_class_by_name(tmp_path: Path) -> None:
+    """As an installer leaves it: a module, and a dist-info with an entry point."""
+    (tmp_path / "vendor_blocks.py").write_text(
+        "from blockmark_impls.python.vector import VectorManager\n"
+        "class Manager(VectorManager):\n    pass\n"
+    )
+    info = tmp_path / "vendor_blocks-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: vendor-blocks\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(
+        "[blockmark.impls]\nvendor = vendor_blocks:Manager\nbroken = vendor_blocks:Mangaer\n"
+    )
+    env = {"PYTHONPATH": str(tmp_path)}
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    listed = blockmark("list", "impls", cwd=elsewhere, env=env)
+    assert "vendor" in listed.stdout
+    scenario = tiny(elsewhere)
+    done = blockmark(
+        "run",
+        scenario,
+        "--quick",
+        "--impl",
+        "vendor",
+        "--impl",
+        "vector/py",
+        cwd=elsewhere,
+        env=env,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "2 of 2 verified" in done.stdout
+    broken = blockmark("run", scenario, "--impl", "broken", cwd=elsewhere, env=env)
+    assert broken.returncode == 2
+    assert 'vendor_blocks has no Mangaer; did you mean "Manager"?' in broken.stderr
+
+
+def test_help_names_what_can_be_brought() -> None:
+    done = subprocess.run(
+        [sys.executable, "-P", "-m", "blockmark", "build", "--help"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0
+    assert "BLOCKMARK_POOL(Class)" in done.stdout
