@@ -83,23 +83,32 @@ def command(
 def _corpus(folder: Path | None, programs: int, seed: int) -> int:
     import time
 
-    from blockmark.measure.corpus import default_folder, read_corpus, right_members, try_corpus
+    from blockmark.measure.corpus import (
+        build_headers,
+        default_folder,
+        read_corpus,
+        right_members,
+        try_corpus,
+    )
 
     members = read_corpus(folder or default_folder())
+    for name, took in build_headers(members):
+        said = took if isinstance(took, str) else f"built in {took:.1f} s, or kept from before"
+        typer.echo(f"{name}: {said}", err=True)
     start = time.monotonic()
     caught = missed = 0
     for tried in try_corpus(members, random_programs=programs, seed=seed):
         typer.echo(tried.line)
         caught += tried.caught
         missed += tried.status == "ok"
-    took = time.monotonic() - start
+    seconds = time.monotonic() - start
     right = list(try_corpus(right_members(), random_programs=programs, seed=seed))
     flagged = [tried for tried in right if tried.caught]
     for tried in flagged:
         typer.echo(f"FLAGGED  {tried.name}: {tried.reason}")
     not_tried = len(members) - caught - missed
     typer.echo(
-        f"{caught} of {len(members) - not_tried} caught in {took:.0f} s"
+        f"{caught} of {len(members) - not_tried} caught in {seconds:.0f} s"
         + (f", {not_tried} could not be tried" if not_tried else "")
         + f"; {len(flagged)} of {len(right)} right ones flagged"
     )

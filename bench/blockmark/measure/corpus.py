@@ -11,6 +11,7 @@ from __future__ import annotations
 import ast
 import re
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -126,6 +127,22 @@ def _native(file: Path, content: str) -> list[Member]:
     ]
 
 
+def build_headers(members: Sequence[Member]) -> Iterator[tuple[str, float | str]]:
+    """Compile what the members in C++ need: (file, seconds, or why it can't be built)."""
+    from blockmark_impls.build import build_header
+    from blockmark_impls.sources import TargetError
+
+    targets = (member.target.rpartition(":")[0] for member in members)
+    for file in dict.fromkeys(file for file in targets if file.endswith(".hpp")):
+        start = time.monotonic()
+        try:
+            build_header(Path(file))
+        except TargetError as error:
+            yield Path(file).name, str(error)
+        else:
+            yield Path(file).name, time.monotonic() - start
+
+
 def try_corpus(
     members: Sequence[Member], *, random_programs: int, seed: int, cores: int | None = None
 ) -> Iterator[Tried]:
@@ -144,9 +161,10 @@ def try_corpus(
         return _tried(some, answer) if "answers" in answer else one_by_one(some)
 
     try:
-        tried: list[Future[list[Tried]]] = []
-        for batch in _batches(members):
-            tried.append(pool.submit(one_by_one if batch[0].alone else together, batch))
+        tried: list[Future[list[Tried]]] = [
+            pool.submit(one_by_one if batch[0].alone else together, batch)
+            for batch in _batches(members)
+        ]
         for batch_tried in tried:
             yield from batch_tried.result()
     finally:

@@ -17,7 +17,7 @@ from blockmark.workload.program import METHODS, Op, Program, ProgramBuilder
 from blockmark.workload.random_ops import apply_to_oracle
 from blockmark_impls.contract import PoolConfig
 
-from .pool_proof import PoolChecker
+from .pool_checker import PoolChecker
 from .replay import bind
 from .shrink import Case, Shrinker, smaller_numbers
 from .verify import Checker, WrongAnswer, check_state, said
@@ -26,6 +26,14 @@ SHRINK_S = 4.0
 MakeManager = Callable[[PoolConfig], Any]
 MakePool = Callable[[int], Any]
 _NOT_AGAIN = "it did not show again on a new one, so there is no shorter list of calls"
+
+
+class Found(WrongAnswer):
+    """A wrong answer with what shows it, for a shorter list of calls."""
+
+    def __init__(self, text: str, brief: str, fault: ManagerFault | ReplayFault | PoolFault):
+        super().__init__(text, brief)
+        self.fault = fault
 
 
 class ManagerFault:
@@ -46,9 +54,7 @@ class ManagerFault:
         shrinker = Shrinker(self._attempt, _smaller_calls, _smaller_configs, _renamings)
         return written(shrinker.shrink(case, seconds))
 
-    def _attempt(
-        self, config: PoolConfig, calls: Sequence[Call]
-    ) -> Case[PoolConfig, Call] | None:
+    def _attempt(self, config: PoolConfig, calls: Sequence[Call]) -> Case[PoolConfig, Call] | None:
         if any(seq >= config.max_seqs for call in calls for seq in call.sequences):
             return None  # no slot of the manager: another question
         try:
@@ -87,9 +93,7 @@ class ReplayFault:
         shrinker = Shrinker(self._attempt, _smaller_calls, _smaller_configs, _renamings)
         return [f"replayed in one go ({self._style}):", *written(shrinker.shrink(case, seconds))]
 
-    def _attempt(
-        self, config: PoolConfig, calls: Sequence[Call]
-    ) -> Case[PoolConfig, Call] | None:
+    def _attempt(self, config: PoolConfig, calls: Sequence[Call]) -> Case[PoolConfig, Call] | None:
         if any(seq >= config.max_seqs for call in calls for seq in call.sequences):
             return None
         try:
@@ -132,9 +136,7 @@ class PoolFault:
         lines = [f"total_blocks={case.size}"]
         return lines + _numbered(checker[0].written, case.says)
 
-    def _attempt(
-        self, total_blocks: int, calls: Sequence[PoolCall]
-    ) -> Case[int, PoolCall] | None:
+    def _attempt(self, total_blocks: int, calls: Sequence[PoolCall]) -> Case[int, PoolCall] | None:
         try:
             checker, says = self._play(total_blocks, calls)
         except ValueError:
@@ -143,9 +145,7 @@ class PoolFault:
             return None
         return Case(total_blocks, tuple(calls[: checker.operations + 1]), says)
 
-    def _play(
-        self, total_blocks: int, calls: Sequence[PoolCall]
-    ) -> tuple[PoolChecker, str | None]:
+    def _play(self, total_blocks: int, calls: Sequence[PoolCall]) -> tuple[PoolChecker, str | None]:
         checker = PoolChecker(self._make(total_blocks), total_blocks, self._reuse_order)
         try:
             checker.play(calls)
@@ -156,7 +156,9 @@ class PoolFault:
 
 def written(case: Case[PoolConfig, Call]) -> list[str]:
     """A case on a manager, a call a line."""
-    sizes = (f"{f.name}={getattr(case.size, f.name)}" for f in fields(case.size) if f.name in _SIZES)
+    sizes = (
+        f"{f.name}={getattr(case.size, f.name)}" for f in fields(case.size) if f.name in _SIZES
+    )
     return [f"PoolConfig({', '.join(sizes)})", *_numbered(map(str, case.steps), case.says)]
 
 

@@ -8,31 +8,34 @@ from typing import TYPE_CHECKING, Any
 
 from blockmark.workload.calls import calls_of
 from blockmark.workload.corner_ops import corners
-from blockmark.workload.pool_ops import PAST_16_BITS, every_id_program, random_pool_program
 from blockmark.workload.program import Program
 from blockmark.workload.random_ops import random_config, random_program
 from blockmark_impls.contract import missing_operations
 
+<<<<<<< HEAD
 from .counterexample import ManagerFault, PoolFault, ReplayFault
 from .missing import name_missing
 from .pool_proof import PoolChecker
 from .pool_replay_proof import prove_pool_replay
+=======
+from .counterexample import Found, ManagerFault, ReplayFault
+from .missing import name_missing
+from .pool_proof import program_numbers, prove_pool
+>>>>>>> w-verify
 from .replay import MissingOperationsError, bind
 from .verify import Checker, Verified, WrongAnswer, check_state, lacking
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from blockmark.workload.pool_ops import PoolCall
     from blockmark_impls.contract import PoolConfig
     from blockmark_impls.registry import Implementation
 
     from .replay import Replay
 
-    Fault = ManagerFault | PoolFault | ReplayFault
-
 # A manager that lacks these can't be driven at all.
 _NEEDED = ("allocate", "append_slot", "free", "block_table", "num_free_blocks")
+<<<<<<< HEAD
 _OPTIONAL = ("remove", "find_contiguous", "plan_compaction")  # of a pool
 # Where a bitmap's last word ends, and begins.
 _WORD_ENDS = (63, 64, 65, 130, 257)
@@ -45,12 +48,16 @@ class Found(WrongAnswer):
     def __init__(self, text: str, brief: str, fault: Fault) -> None:
         super().__init__(text, brief)
         self.fault = fault
+=======
+_CALLS, _REPLAYED_CALLS = 160, 80
+>>>>>>> w-verify
 
 
 def prove(impl: Implementation, config: PoolConfig, job: dict[str, Any]) -> dict[str, Any]:
     """Verify an implementation; the result is `ok`, `wrong` or `unavailable`.
 
     The job names `random_programs` (how many, from number `first_program` on; with the
+<<<<<<< HEAD
     first ones go the corners), `programs` (paths of loads) and `operations` (how many of
     each load to compare, in whole steps). With `shrink`, a `wrong` result has `shown_by`:
     the shortest list of calls that shows it, a line each; with `brief`, its reason is the
@@ -65,6 +72,18 @@ def prove(impl: Implementation, config: PoolConfig, job: dict[str, Any]) -> dict
     done = Verified()
     try:
         if "step" in impl.models:
+=======
+    first ones go the corners), `programs` and `pool_programs` (paths of loads) and
+    `operations` (how many of each load to compare, in whole steps). With `shrink`, a `wrong`
+    result has `shown_by`: the shortest list of calls that shows it, a line each; with
+    `brief`, its reason is the call and the difference alone.
+    """
+    if impl.kind == "control":
+        return {"status": "ok", "operations": 0, "steps": 0}
+    done = Verified()
+    try:
+        if not impl.pool_alone:
+>>>>>>> w-verify
             manager = impl.make_manager(config)
             if missing := missing_operations(manager, _NEEDED):
                 return {
@@ -73,8 +92,13 @@ def prove(impl: Implementation, config: PoolConfig, job: dict[str, Any]) -> dict
                     "which every model needs",
                 }
             _prove_manager(impl, config, job, done)
+<<<<<<< HEAD
         if "pool" in impl.models:
             _prove_pool(impl, config, job, done)
+=======
+        if lacks := prove_pool(impl, config, job, done):
+            return {"status": "unavailable", "reason": lacks}
+>>>>>>> w-verify
     except WrongAnswer as wrong:
         answer: dict[str, Any] = {"status": "wrong", "reason": str(wrong)}
         if job.get("brief"):
@@ -85,19 +109,22 @@ def prove(impl: Implementation, config: PoolConfig, job: dict[str, Any]) -> dict
     return {"status": "ok", "operations": done.operations, "steps": done.steps}
 
 
+<<<<<<< HEAD
 def _numbers(job: dict[str, Any]) -> range:
     first = job.get("first_program", 0)
     return range(first, first + job["random_programs"])
 
 
+=======
+>>>>>>> w-verify
 def _prove_manager(
     impl: Implementation, config: PoolConfig, job: dict[str, Any], done: Verified
 ) -> None:
     style = job["call_style"]
-    for number in _numbers(job):
+    for number in program_numbers(job):
         rng = random.Random(f"{job['seed']}/{number}")
         _prove_random(impl, style, random_config(rng, config.id_bits), rng, number, done)
-    if 0 in _numbers(job):
+    if 0 in program_numbers(job):
         _prove_corners(impl, config, done)
     for path in job["programs"]:
         _prove_load(impl, style, config, Program.load(Path(path)), job["operations"], done)
@@ -140,9 +167,7 @@ def _prove_corners(impl: Implementation, cell: PoolConfig, done: Verified) -> No
         done.add(checker.done)
 
 
-def _play(
-    impl: Implementation, checker: Checker, program: Program, what: str, every: int
-) -> None:
+def _play(impl: Implementation, checker: Checker, program: Program, what: str, every: int) -> None:
     """A whole program call by call; a difference comes with the calls that led to it."""
     try:
         _replay(checker, program, range(program.num_steps), what, every)
@@ -231,6 +256,7 @@ def _run(replay: Replay, steps: int) -> None:
         raise
     except Exception as error:
         raise WrongAnswer(f"raised {error!r}") from None
+<<<<<<< HEAD
 
 
 def _prove_pool(
@@ -284,3 +310,5 @@ def _play_pool(
         )
         raise Found(text, brief, fault) from None
     done.operations += checker.operations
+=======
+>>>>>>> w-verify

@@ -150,7 +150,7 @@ class Checker:
                 raise WrongAnswer(f"returned {got!r}; it should name the copies {renamed!r}")
         elif method == "lookup":
             if got != self.physical[expected]:
-                raise WrongAnswer(f"returned {got}; it should be {self.physical[expected]}")
+                raise WrongAnswer(f"returned {got!r}; it should be {self.physical[expected]}")
         elif method == "lookup_slots":
             if got != (wanted := [self.physical[block] for block in expected]):
                 raise WrongAnswer(f"wrote {shown(got)}; it should be {shown(wanted)}")

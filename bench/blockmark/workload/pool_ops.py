@@ -14,13 +14,23 @@ if TYPE_CHECKING:
     from collections.abc import Container
 
 PAST_16_BITS = 65_536 + 64
+# What a pool may have besides `take`, `give` and `num_free`.
+OPTIONAL = ("remove", "find_contiguous", "plan_compaction")
+# Mostly tiny, and around the ends of a bitmap's words.
+SIZES = (*range(1, 25), 63, 64, 65, 130)
 
 
 @dataclass(frozen=True, slots=True)
 class PoolCall:
+<<<<<<< HEAD
     """`take` (how many), `give` (ranks of blocks that are out, each of those that are left),
     `remove` (a rank among blocks given back), `find_contiguous` (how many), `plan_compaction`
     (how many), or `drain` (nothing): all that is free.
+=======
+    """`take`, `find_contiguous`, `plan_compaction` (how many), `give` (ranks of blocks that
+    are out, each of those that are left), `remove` (an id), or `drain` (nothing): all that is
+    free.
+>>>>>>> w-verify
     """
 
     method: str
@@ -34,6 +44,7 @@ def random_pool_program(
 
     `optional`: methods that not every pool has, and this one does.
     """
+<<<<<<< HEAD
     methods, weights = ["take", "give"], [5, 5]
     for method in ("remove", "find_contiguous", "plan_compaction"):
         if method in optional:
@@ -50,7 +61,21 @@ def random_pool_program(
             numbers = (rng.randint(0, total_blocks),)
         else:
             many = rng.randint(1, max(1, total_blocks // 2)) if method == "give" else 1
+=======
+    methods = ["take"] * 4 + ["give"] * 4 + [name for name in OPTIONAL if name in optional]
+    program = []
+    for method in rng.choices(methods, k=calls):
+        if method == "give":
+            many = rng.randint(1, max(1, total_blocks // 2))
+>>>>>>> w-verify
             numbers = tuple(rng.randrange(total_blocks) for _ in range(many))
+        elif method == "remove":
+            numbers = (rng.randrange(total_blocks),)
+        elif method == "find_contiguous":
+            numbers = (rng.randint(1, min(total_blocks, rng.choice((3, 70)))),)
+        else:
+            most = total_blocks + 1 if rng.random() < 0.15 else max(1, total_blocks // 2)
+            numbers = (rng.randint(0, most),)
         program.append(PoolCall(method, numbers))
     return [*program, PoolCall("drain"), PoolCall("take", (1,))]
 

@@ -71,6 +71,7 @@ class ForgetfulStackPool : public StackPool<std::int32_t> {
 
 // Ids run from 1 to the total, one outside the pool.
 // fault: id out of range
+// alone
 class FromOnePool : public ListPool<std::int32_t> {
  public:
   using ListPool<std::int32_t>::ListPool;
