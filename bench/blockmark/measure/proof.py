@@ -12,16 +12,9 @@ from blockmark.workload.program import Program
 from blockmark.workload.random_ops import random_config, random_program
 from blockmark_impls.contract import missing_operations
 
-<<<<<<< HEAD
-from .counterexample import ManagerFault, PoolFault, ReplayFault
-from .missing import name_missing
-from .pool_proof import PoolChecker
-from .pool_replay_proof import prove_pool_replay
-=======
 from .counterexample import Found, ManagerFault, ReplayFault
 from .missing import name_missing
 from .pool_proof import program_numbers, prove_pool
->>>>>>> w-verify
 from .replay import MissingOperationsError, bind
 from .verify import Checker, Verified, WrongAnswer, check_state, lacking
 
@@ -35,33 +28,17 @@ if TYPE_CHECKING:
 
 # A manager that lacks these can't be driven at all.
 _NEEDED = ("allocate", "append_slot", "free", "block_table", "num_free_blocks")
-<<<<<<< HEAD
-_OPTIONAL = ("remove", "find_contiguous", "plan_compaction")  # of a pool
-# Where a bitmap's last word ends, and begins.
-_WORD_ENDS = (63, 64, 65, 130, 257)
-_CALLS, _REPLAYED_CALLS, _POOL_CALLS = 160, 80, 60
-
-
-class Found(WrongAnswer):
-    """A wrong answer with what shows it, for a shorter list of calls."""
-
-    def __init__(self, text: str, brief: str, fault: Fault) -> None:
-        super().__init__(text, brief)
-        self.fault = fault
-=======
 _CALLS, _REPLAYED_CALLS = 160, 80
->>>>>>> w-verify
 
 
 def prove(impl: Implementation, config: PoolConfig, job: dict[str, Any]) -> dict[str, Any]:
     """Verify an implementation; the result is `ok`, `wrong` or `unavailable`.
 
     The job names `random_programs` (how many, from number `first_program` on; with the
-<<<<<<< HEAD
-    first ones go the corners), `programs` (paths of loads) and `operations` (how many of
-    each load to compare, in whole steps). With `shrink`, a `wrong` result has `shown_by`:
-    the shortest list of calls that shows it, a line each; with `brief`, its reason is the
-    call and the difference alone.
+    first ones go the corners), `programs` and `pool_programs` (paths of loads) and
+    `operations` (how many of each load to compare, in whole steps). With `shrink`, a `wrong`
+    result has `shown_by`: the shortest list of calls that shows it, a line each; with
+    `brief`, its reason is the call and the difference alone.
     """
     if impl.kind == "control":
         return {"status": "ok", "operations": 0, "steps": 0}
@@ -71,19 +48,7 @@ def prove(impl: Implementation, config: PoolConfig, job: dict[str, Any]) -> dict
         return prove_mistake(impl, config, job)
     done = Verified()
     try:
-        if "step" in impl.models:
-=======
-    first ones go the corners), `programs` and `pool_programs` (paths of loads) and
-    `operations` (how many of each load to compare, in whole steps). With `shrink`, a `wrong`
-    result has `shown_by`: the shortest list of calls that shows it, a line each; with
-    `brief`, its reason is the call and the difference alone.
-    """
-    if impl.kind == "control":
-        return {"status": "ok", "operations": 0, "steps": 0}
-    done = Verified()
-    try:
         if not impl.pool_alone:
->>>>>>> w-verify
             manager = impl.make_manager(config)
             if missing := missing_operations(manager, _NEEDED):
                 return {
@@ -92,13 +57,8 @@ def prove(impl: Implementation, config: PoolConfig, job: dict[str, Any]) -> dict
                     "which every model needs",
                 }
             _prove_manager(impl, config, job, done)
-<<<<<<< HEAD
-        if "pool" in impl.models:
-            _prove_pool(impl, config, job, done)
-=======
         if lacks := prove_pool(impl, config, job, done):
             return {"status": "unavailable", "reason": lacks}
->>>>>>> w-verify
     except WrongAnswer as wrong:
         answer: dict[str, Any] = {"status": "wrong", "reason": str(wrong)}
         if job.get("brief"):
@@ -109,14 +69,6 @@ def prove(impl: Implementation, config: PoolConfig, job: dict[str, Any]) -> dict
     return {"status": "ok", "operations": done.operations, "steps": done.steps}
 
 
-<<<<<<< HEAD
-def _numbers(job: dict[str, Any]) -> range:
-    first = job.get("first_program", 0)
-    return range(first, first + job["random_programs"])
-
-
-=======
->>>>>>> w-verify
 def _prove_manager(
     impl: Implementation, config: PoolConfig, job: dict[str, Any], done: Verified
 ) -> None:
@@ -196,7 +148,7 @@ def _prove_load(
     except MissingOperationsError:
         return  # the models that need them will say so
     checker = Checker(impl.make_manager(config), config, impl.reuse_order)
-    last = steps_with(program, operations)
+    last = _steps_with(program, operations)
     # All tables are compared some times on the way, and at the end.
     _replay(checker, program, range(last), "the load", max(1, last // 6))
     try:
@@ -207,7 +159,7 @@ def _prove_load(
     _prove_replay(impl, style, config, program, last, "replay of the load")
 
 
-def steps_with(program: Program, operations: int) -> int:
+def _steps_with(program: Program, operations: int) -> int:
     """Steps from the first on, set-up included, with at least so many body operations."""
     step = program.setup_steps
     first = program.run_start[program.step_runs[step]]
@@ -256,59 +208,3 @@ def _run(replay: Replay, steps: int) -> None:
         raise
     except Exception as error:
         raise WrongAnswer(f"raised {error!r}") from None
-<<<<<<< HEAD
-
-
-def _prove_pool(
-    impl: Implementation, config: PoolConfig, job: dict[str, Any], done: Verified
-) -> None:
-    """The pool alone: small, around the ends of words, and of more ids than 16 bits number.
-
-    The loop that is timed must leave as many blocks free as its operations say.
-    """
-    id_bits = config.id_bits
-    for number in _numbers(job):
-        rng = random.Random(f"{job['seed']}/pool/{number}")
-        total = rng.randint(1, 24) if number % 3 else rng.choice(_WORD_ENDS)
-        pool = impl.make_pool(total, id_bits)
-        if pool is None:
-            return
-        if missing := missing_operations(pool, ("take", "give", "num_free")):
-            raise WrongAnswer(f"it lacks {', '.join(missing)}, which every pool needs")
-        optional = [name for name in _OPTIONAL if hasattr(pool, name)]
-        calls = random_pool_program(total, rng, _POOL_CALLS, optional)
-        _play_pool(impl, id_bits, total, calls, f"random pool program {number}", done)
-    if 0 in _numbers(job):
-        for path in job.get("pool_programs", ()):
-            program = Program.load(Path(path))
-            prove_pool_replay(impl, config, program, job["call_style"])
-        calls = every_id_program()
-        try:
-            impl.make_pool(PAST_16_BITS, 32)
-        except ValueError:
-            return  # more than it can number, and it says so
-        _play_pool(impl, 32, PAST_16_BITS, calls, "every id of a pool", done)
-
-
-def _play_pool(
-    impl: Implementation,
-    id_bits: int,
-    total: int,
-    calls: list[PoolCall],
-    what: str,
-    done: Verified,
-) -> None:
-    checker = PoolChecker(impl.make_pool(total, id_bits), total, impl.reuse_order)
-    try:
-        checker.play(calls)
-    except WrongAnswer as wrong:
-        last = checker.written[-1] if checker.written else "no call"
-        brief = f"{last}: {wrong}"
-        text = f"{what} ({total} blocks), call {checker.operations}, {brief}"
-        fault = PoolFault(
-            lambda blocks: impl.make_pool(blocks, id_bits), impl.reuse_order, total, calls
-        )
-        raise Found(text, brief, fault) from None
-    done.operations += checker.operations
-=======
->>>>>>> w-verify

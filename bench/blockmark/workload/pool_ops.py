@@ -22,15 +22,9 @@ SIZES = (*range(1, 25), 63, 64, 65, 130)
 
 @dataclass(frozen=True, slots=True)
 class PoolCall:
-<<<<<<< HEAD
-    """`take` (how many), `give` (ranks of blocks that are out, each of those that are left),
-    `remove` (a rank among blocks given back), `find_contiguous` (how many), `plan_compaction`
-    (how many), or `drain` (nothing): all that is free.
-=======
     """`take`, `find_contiguous`, `plan_compaction` (how many), `give` (ranks of blocks that
     are out, each of those that are left), `remove` (an id), or `drain` (nothing): all that is
     free.
->>>>>>> w-verify
     """
 
     method: str
@@ -44,30 +38,11 @@ def random_pool_program(
 
     `optional`: methods that not every pool has, and this one does.
     """
-<<<<<<< HEAD
-    methods, weights = ["take", "give"], [5, 5]
-    for method in ("remove", "find_contiguous", "plan_compaction"):
-        if method in optional:
-            methods.append(method)
-            weights.append(2)
-    program = []
-    for method in rng.choices(methods, weights, k=calls):
-        if method == "take":
-            most = total_blocks + 1 if rng.random() < 0.15 else max(1, total_blocks // 2)
-            numbers: tuple[int, ...] = (rng.randint(0, most),)
-        elif method == "find_contiguous":
-            numbers = (rng.choice((1, 2, 3, 5, 17, 64, 65, 150)),)
-        elif method == "plan_compaction":
-            numbers = (rng.randint(0, total_blocks),)
-        else:
-            many = rng.randint(1, max(1, total_blocks // 2)) if method == "give" else 1
-=======
     methods = ["take"] * 4 + ["give"] * 4 + [name for name in OPTIONAL if name in optional]
     program = []
     for method in rng.choices(methods, k=calls):
         if method == "give":
             many = rng.randint(1, max(1, total_blocks // 2))
->>>>>>> w-verify
             numbers = tuple(rng.randrange(total_blocks) for _ in range(many))
         elif method == "remove":
             numbers = (rng.randrange(total_blocks),)
