@@ -148,7 +148,7 @@ def _prove_load(
     except MissingOperationsError:
         return  # the models that need them will say so
     checker = Checker(impl.make_manager(config), config, impl.reuse_order)
-    last = _steps_with(program, operations)
+    last = steps_with(program, operations)
     # All tables are compared some times on the way, and at the end.
     _replay(checker, program, range(last), "the load", max(1, last // 6))
     try:
@@ -159,7 +159,7 @@ def _prove_load(
     _prove_replay(impl, style, config, program, last, "replay of the load")
 
 
-def _steps_with(program: Program, operations: int) -> int:
+def steps_with(program: Program, operations: int) -> int:
     """Steps from the first on, set-up included, with at least so many body operations."""
     step = program.setup_steps
     first = program.run_start[program.step_runs[step]]

@@ -44,7 +44,7 @@ class MistakeSource:
     def default_style(self) -> CallStyle:
         return self.call_styles[0]
 
-    def pool(self, total_blocks: int, id_bits: int) -> Any | None:
+    def pool(self, total_blocks: int, id_bits: int, parameters: Parameters) -> Any | None:
         """It has no pool of its own that could be measured."""
         return None
 
