@@ -78,6 +78,10 @@ def step_rate(setting: Setting) -> float | None:
     return float(rate) if isinstance(rate, int | float) and rate > 0 else None
 
 
+# Kinds that are no candidates: their profile is not what a reader has to know of them.
+_BESIDE = ("control", "mistake")
+
+
 def _row(run: Run, cell: Cell, step: Scale, pack: Scale, mark: str) -> Row:
     control = cell.kind == "control"
     # The row's group says how it is called.
@@ -97,7 +101,7 @@ def _row(run: Run, cell: Cell, step: Scale, pack: Scale, mark: str) -> Row:
             measured(cell.metric("pack_ns"), pack.factor),
             _counted(cell.metric("heap_allocations_per_step")),
             _share(cell.metric("busy_share_estimated")),
-            Entry("control" if control else declared),
+            Entry(cell.kind if cell.kind in _BESIDE else declared),
         ),
         control=control,
     )
