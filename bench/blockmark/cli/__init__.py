@@ -14,6 +14,7 @@ from . import (
     check,
     claims,
     compare,
+    contention,
     doctor,
     history,
     listing,
@@ -44,6 +45,7 @@ app.command("list")(listing.command)
 app.command("trace")(trace.command)
 app.command("claims")(claims.command)
 app.command("capacity")(capacity.command)
+app.command("contention")(contention.command)
 app.command("history")(history.command)
 app.command("doctor")(doctor.command)
 

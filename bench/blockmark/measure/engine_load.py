@@ -15,8 +15,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from .probes.histograms import new_histogram
-
 
 @dataclass(frozen=True, slots=True)
 class Load:

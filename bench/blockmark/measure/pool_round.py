@@ -98,7 +98,9 @@ def kernel_share(user_ns: int, kernel_ns: int) -> dict[str, Any]:
 
 def _oversubscribed(stretch: Any, threads: int) -> dict[str, dict[str, Any]]:
     """Threads that take turns on too few processors: what the stretch as a whole says."""
-    reason = f"oversubscribed: {threads} threads on {usable_cores()} processors can't all run at once"
+    reason = (
+        f"oversubscribed: {threads} threads on {usable_cores()} processors can't all run at once"
+    )
     missing = {"unavailable": reason}
     counts = [one.pairs for one in stretch.threads]
     found = {"overlap_share": missing, "take_latency_undisturbed_ns": missing}

@@ -152,9 +152,15 @@ _TAILS = (
 def _draw_coroutines(run: Run, sweep: Sweep, place: str) -> Iterator[tuple[str, str, str, bytes]]:
     found = tuple(one for one in sweep.settings if _number(one, "coroutines"))
     panels = [
-        LinePanel("CPU time of a pair", "coroutines", "cpu_ns_per_pair", found, "coroutines", "CPU"),
         LinePanel(
-            "median time to get blocks", "coroutines", "take_latency_ns.p50", found, "coroutines",
+            "CPU time of a pair", "coroutines", "cpu_ns_per_pair", found, "coroutines", "CPU"
+        ),
+        LinePanel(
+            "median time to get blocks",
+            "coroutines",
+            "take_latency_ns.p50",
+            found,
+            "coroutines",
             "allocate p50",
         ),
     ]
@@ -182,6 +188,7 @@ def _parts(
     """Settings that belong in one table, with its caption and columns."""
     found: dict[tuple[str, tuple[StudyColumn, ...]], list[Setting]] = {}
     for setting in settings:
+        key: tuple[str, tuple[StudyColumn, ...]]
         if _number(setting, "request_rate"):
             key = "At stated request rates", _RATES
         elif _number(setting, "coroutines"):
