@@ -81,6 +81,8 @@ def test_single_steps_alone_are_distributions() -> None:
         "step_latency_ns",
         "lateness_ns",
         "paced_latency_ns",
+        "take_latency_ns",
+        "take_latency_undisturbed_ns",
     ]
 
 

@@ -479,3 +479,80 @@ def count_loop(iterations: int) -> int:
     a table that holds 0 to 255, which it goes through again and again. Returns their sum.
     For finding out whether a counter counts. Raises ValueError if `iterations` is negative.
     """
+
+class Windows:
+    """Windows in which threads did the same; native/contention/windows.hpp says which count."""
+
+    @property
+    def accepted(self) -> list[bool]:
+        """Whether all threads ran throughout, a window each."""
+    @property
+    def threads(self) -> list[list[tuple[int, int, int, int, int, int, int]]]:
+        """By window and thread: operations, elapsed ns, ns late at the start, longest gap
+        in ns, voluntary and involuntary switches, CPU ns.
+        """
+    @property
+    def latency(self) -> Histogram:
+        """Single operations of the accepted windows."""
+
+class ThreadTotal:
+    """One thread over a stretch. Switches and the split of its CPU time are the kernel's."""
+
+    @property
+    def pairs(self) -> int: ...
+    @property
+    def refused(self) -> int:
+        """Takes that found too few blocks."""
+    @property
+    def elapsed_ns(self) -> int: ...
+    @property
+    def in_pool_ns(self) -> int:
+        """Inside take and give; of a paced stretch alone."""
+    @property
+    def voluntary(self) -> int: ...
+    @property
+    def involuntary(self) -> int: ...
+    @property
+    def user_ns(self) -> int: ...
+    @property
+    def kernel_ns(self) -> int: ...
+    @property
+    def cpu_ns(self) -> int: ...
+
+class Stretch:
+    """All threads over one stretch, with every disturbance in it."""
+
+    @property
+    def threads(self) -> list[ThreadTotal]: ...
+    @property
+    def latency(self) -> Histogram: ...
+
+def counter_windows(
+    atomic: bool,
+    stride: int,
+    threads: int,
+    window_ns: int,
+    gap_limit_ns: int,
+    wanted: int,
+    most: int,
+) -> Windows:
+    """A 64-bit counter a thread, `stride` bytes apart. Raises ValueError for a bad size, and
+    if a write was lost.
+    """
+
+def ref_count_windows(
+    atomic: bool,
+    total_blocks: int,
+    bytes: int,
+    layout: str,
+    seed: int,
+    threads: int,
+    window_ns: int,
+    gap_limit_ns: int,
+    wanted: int,
+    most: int,
+) -> Windows:
+    """Each thread walks the ref counts of its own blocks. Raises as `counter_windows`."""
+
+def ping_pong_ns() -> float:
+    """A line's way between two processors and back, in ns; negative with one processor."""

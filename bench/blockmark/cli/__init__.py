@@ -15,6 +15,7 @@ from . import (
     check,
     claims,
     compare,
+    contention,
     doctor,
     history,
     listing,
@@ -46,6 +47,7 @@ app.command("list")(listing.command)
 app.command("trace")(trace.command)
 app.command("claims")(claims.command)
 app.command("capacity")(capacity.command)
+app.command("contention")(contention.command)
 app.command("history")(history.command)
 app.command("doctor")(doctor.command)
 

@@ -51,7 +51,7 @@ class CounterSource(StudySource):
         )
 
 
-def _row(name: str, summary: str, parameters: tuple[Parameter, ...], **options: bool) -> Any:
+def _row(name: str, summary: str, parameters: tuple[Parameter, ...], **options: Any) -> Any:
     source = CounterSource(parameters, unavailable=core_missing(), **options)
     return row(f"{name}/cpp", source, summary, "counter-layout")
 

@@ -56,11 +56,6 @@ def prepare(cell: Cell, folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
         raise ConfigError(
             f"{where}: coroutines = {coroutines:,}: more than make sense; set 100,000 or fewer"
         )
-    if cell["request_rate"] and not coroutines and threads > cores:
-        raise ConfigError(
-            f"{where}: request_rate needs a processor for each thread, since they wait by reading "
-            f"the clock: set threads to {cores} or fewer"
-        )
     facts = {"cores_usable": cores, "oversubscribed": not coroutines and threads > cores}
     if coroutines:
         from blockmark_impls.contention.dict_tables import KNOWN_FAULTS
@@ -112,6 +107,11 @@ def _not_for(impl: Implementation, params: Mapping[str, Any]) -> str:
             return f"{impl.name} is for threads; set coroutines = 0"
         if source.one_thread and params["threads"] > 1:
             return f"{impl.name} has no lock, so it serves one thread"
+        if params["request_rate"] and params["threads"] > usable_cores():
+            return (
+                f"threads that serve a request rate wait by reading the clock, so each needs a "
+                f"processor; set threads to {usable_cores()} or fewer"
+            )
         return ""
     if params["coroutines"]:
         return ""

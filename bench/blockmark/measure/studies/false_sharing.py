@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from blockmark.workload.errors import ConfigError
-
 from ..machine import usable_cores
 from ..overlap import overlap_metrics, window_plan
 from .contention import check_threads
@@ -24,24 +22,24 @@ _CHUNK_NS = 5_000
 
 
 def prepare(cell: Cell, folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Nothing to make. Raises ConfigError for more threads than can run at once."""
-    cores = usable_cores()
-    check_threads(cell["threads"], cores)
-    if cell["threads"] > cores:
-        raise ConfigError(
-            f"scenario {cell.scenario}: threads = {cell['threads']}: lines are shared by threads "
-            f"that run at once, which {cores} {'processor' if cores == 1 else 'processors'} can't; "
-            f"set threads to {cores} or fewer"
-        )
-    return {}, {"cores_usable": cores}
+    """Nothing to make. Raises ConfigError for more threads than make sense."""
+    check_threads(cell["threads"], usable_cores())
+    return {}, {"cores_usable": usable_cores()}
 
 
 def prove(impl: Implementation, job: Mapping[str, Any]) -> dict[str, Any]:
     """Every write must arrive: the core looks at all counts afterwards, here and when timed."""
     source: Any = impl.source
+    threads, cores = job["params"]["threads"], usable_cores()
+    if threads > cores:
+        return {
+            "status": "unavailable",
+            "reason": f"lines are shared by threads that run at once, which {threads} on {cores} "
+            f"{'processor' if cores == 1 else 'processors'} can't; set threads to {cores} or fewer",
+        }
     plan = window_plan(_CHUNK_NS, quick=True)
     try:
-        windows = source.windows(job["params"]["threads"], impl.parameters, job["seed"], plan)
+        windows = source.windows(threads, impl.parameters, job["seed"], plan)
     except ValueError as error:
         return {"status": "wrong", "reason": str(error)}
     operations = sum(row[0] for rows in windows.threads for row in rows)

@@ -188,6 +188,7 @@ def _parts(
     """Settings that belong in one table, with its caption and columns."""
     found: dict[tuple[str, tuple[StudyColumn, ...]], list[Setting]] = {}
     for setting in settings:
+        key: tuple[str, tuple[StudyColumn, ...]]
         if _number(setting, "request_rate"):
             key = "At stated request rates", _RATES
         elif _number(setting, "coroutines"):

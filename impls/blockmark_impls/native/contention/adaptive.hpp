@@ -20,13 +20,10 @@ class AdaptiveLock {
   static constexpr int spins = 100;
 
   void lock() {
+    // At once, without a look: a load right behind this thread's own unlock has to wait for it.
+    if (swapped_in()) return;
     for (int i = 0; i < spins; ++i) {
-      std::uint32_t free = 0;
-      if (state_.load(std::memory_order_relaxed) == 0 &&
-          state_.compare_exchange_weak(free, 1, std::memory_order_acquire,
-                                       std::memory_order_relaxed)) {
-        return;
-      }
+      if (state_.load(std::memory_order_relaxed) == 0 && swapped_in()) return;
       relax();
     }
     while (state_.exchange(2, std::memory_order_acquire) != 0) wait_while(2);
@@ -38,6 +35,11 @@ class AdaptiveLock {
  private:
   static_assert(sizeof(std::atomic<std::uint32_t>) == sizeof(std::uint32_t));
 
+  bool swapped_in() {
+    std::uint32_t free = 0;
+    return state_.compare_exchange_strong(free, 1, std::memory_order_acquire,
+                                          std::memory_order_relaxed);
+  }
   // Returns at once if the state is another by now, and may return for no reason.
   void wait_while(std::uint32_t state) {
     syscall(SYS_futex, &state_, FUTEX_WAIT_PRIVATE, state, nullptr, nullptr, 0);
