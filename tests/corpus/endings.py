@@ -75,4 +75,4 @@ class EatsMemory(VectorManager):
 
     def free(self, seq: int) -> None:
         super().free(seq)
-        self.hoard = [*getattr(self, "hoard", []), bytearray(1 << 30)]
+        self.hoard = [*getattr(self, "hoard", []), bytes(1 << 30)]

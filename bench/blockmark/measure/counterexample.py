@@ -130,7 +130,9 @@ class PoolFault:
         case = self._attempt(*self._first)
         if case is None:
             return [_NOT_AGAIN]
-        shrinker = Shrinker(self._attempt, _smaller_pool_calls, lambda n: smaller_numbers(n, 1))
+        shrinker = Shrinker(
+            self._attempt, _smaller_pool_calls, lambda n: smaller_numbers(n, 1), _with_drains
+        )
         case = shrinker.shrink(case, seconds)
         checker = self._play(case.size, case.steps)
         lines = [f"total_blocks={case.size}"]
@@ -212,6 +214,13 @@ def _smaller_pool_calls(call: PoolCall) -> Iterator[PoolCall]:
             yield replace(call, numbers=numbers)
     if call.method == "drain":
         yield PoolCall("take", (1,))
+
+
+def _with_drains(calls: Sequence[PoolCall]) -> Iterator[list[PoolCall]]:
+    """Takes of all that is free: they stay that when the pool gets smaller."""
+    for at, call in enumerate(calls):
+        if call.method == "take":
+            yield [*calls[:at], PoolCall("drain"), *calls[at + 1 :]]
 
 
 _CODES = {name: code for code, name in METHODS.items() if code is not Op.LOOKUP_CHAIN}

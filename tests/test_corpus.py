@@ -1,0 +1,164 @@
+"""The corpus: every broken class is caught, and the reader knows what is one."""
+
+from __future__ import annotations
+
+import os
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from blockmark.measure.corpus import Member, default_folder, read_corpus, try_corpus
+from blockmark.measure.corpus_job import prove_each
+from blockmark.workload.keys import ConfigError
+from cli import blockmark
+
+MEMBERS = read_corpus(default_folder())
+PYTHON = [member for member in MEMBERS if ".py:" in member.target]
+NATIVE = [member for member in MEMBERS if ".hpp:" in member.target]
+
+
+def families(members: list[Member]) -> dict[str, list[Member]]:
+    found: dict[str, list[Member]] = defaultdict(list)
+    for member in members:
+        found[member.fault].append(member)
+    return found
+
+
+def test_the_corpus_is_large_and_says_what_is_wrong() -> None:
+    assert len(PYTHON) >= 40
+    assert len(NATIVE) >= 10
+    assert len(families(MEMBERS)) >= 25
+    for member in MEMBERS:
+        assert member.text.endswith("."), member
+        assert "\n" not in member.text, member
+
+
+@pytest.mark.parametrize("fault", families([m for m in PYTHON if not m.alone]))
+def test_a_family_of_faults_is_caught(fault: str) -> None:
+    members = [m for m in PYTHON if m.fault == fault and not m.alone]
+    job: dict[str, Any] = {
+        "targets": [member.target for member in members],
+        "config": {
+            "total_blocks": 256,
+            "block_size": 4,
+            "max_seqs": 8,
+            "max_blocks_per_seq": 16,
+        },
+        "random_programs": 60,
+        "seed": 1,
+    }
+    # The same function that a worker calls, without its process.
+    answers = dict(zip((m.name for m in members), prove_each(job)["answers"], strict=True))
+    missed = [name for name, answer in answers.items() if answer["status"] in ("ok", "unavailable")]
+    assert missed == []
+
+
+def test_those_that_break_their_process_are_caught_in_one_of_their_own() -> None:
+    alone = [m for m in PYTHON if m.alone]
+    tried = {t.name: t for t in try_corpus(alone, random_programs=20, seed=1)}
+    assert {name: t.status for name, t in tried.items()} == {
+        "HangsOnTruncate": "timeout",
+        "HangsWhenEmpty": "timeout",
+        "Exits": "failed",
+        "Crashes": "failed",
+        "EatsMemory": "failed",
+    }
+    assert tried["Exits"].reason == "the process ended with code 0"
+    assert "SIGSEGV" in tried["Crashes"].reason
+    assert "emory" in tried["EatsMemory"].reason
+
+
+BROKEN = '''
+from blockmark_impls.python.vector import VectorManager
+
+class Leaks(VectorManager):
+    """One block a free."""
+    fault = "leak"
+    def free(self, seq):
+        super().free(seq)
+        self._free.pop()
+
+class Fine(VectorManager):
+    """Nothing is wrong with it."""
+    fault = "none"
+
+class Helper(VectorManager):
+    """No member: it names no fault of its own."""
+'''
+
+
+def test_a_corpus_of_ones_own_names_what_was_missed(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(BROKEN)
+    done = blockmark("verify", "--corpus", str(tmp_path), "--programs", "10", cwd=tmp_path)
+    caught, missed, summary = done.stdout.splitlines()
+    assert done.returncode == 4, done.stderr
+    assert caught.split()[:3] == ["caught", "Leaks", "leak"]
+    assert missed.split() == ["MISSED", "Fine", "none"]
+    assert summary.startswith("1 of 2 caught in ")
+    assert summary.endswith("; 0 of 9 right ones flagged")
+
+
+def test_one_that_dies_unannounced_takes_no_other_with_it(tmp_path: Path) -> None:
+    text = BROKEN + '''
+import os
+
+class Dies(VectorManager):
+    """Ends the process that others share."""
+    fault = "exits"
+    def free(self, seq):
+        os._exit(3)
+'''
+    (tmp_path / "mine.py").write_text(text)
+    tried = {t.name: t.status for t in try_corpus(read_corpus(tmp_path), random_programs=5, seed=1)}
+    assert tried == {"Leaks": "wrong", "Fine": "ok", "Dies": "failed"}
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (None, "there is no such folder"),
+        ("x = 1", 'no class in it has a `fault = "..."` of its own'),
+        ("def", "can't be read"),
+        (BROKEN + BROKEN, "two classes are called Fine"),
+    ],
+)
+def test_a_folder_that_is_no_corpus_is_refused(
+    tmp_path: Path, content: str | None, says: str
+) -> None:
+    folder = tmp_path / "corpus"
+    if content is not None:
+        folder.mkdir()
+        (folder / "one.py").write_text(content)
+    with pytest.raises(ConfigError, match=says):
+        read_corpus(folder)
+    done = blockmark("verify", "--corpus", str(folder), cwd=tmp_path)
+    assert done.returncode == 2
+    assert says.partition("`")[0] in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--corpus", "--impl", "vector/py"],
+        ["--corpus", "--exhaustive"],
+        ["--exhaustive", "--programs", "5"],
+        ["some/folder"],
+    ],
+)
+def test_options_that_do_not_go_together(tmp_path: Path, words: list[str]) -> None:
+    done = blockmark("verify", *words, cwd=tmp_path)
+    assert done.returncode == 2
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_faults_in_cpp_are_caught(build_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(os.environ, "XDG_CACHE_HOME", str(build_cache))
+    missed = [
+        (tried.name, tried.reason)
+        for tried in try_corpus(NATIVE, random_programs=60, seed=1)
+        if not tried.caught
+    ]
+    assert missed == []

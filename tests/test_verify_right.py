@@ -1,0 +1,51 @@
+"""No false alarm: right implementations against many random programs, made once for all."""
+
+from __future__ import annotations
+
+import random
+from functools import cache
+
+import pytest
+
+from blockmark.measure.pool_checker import PoolChecker
+from blockmark.measure.verify import Checker
+from blockmark.workload.pool_ops import OPTIONAL, SIZES, random_pool_program
+from blockmark.workload.program import Program
+from blockmark.workload.random_ops import random_config, random_program
+from blockmark_impls.contract import PoolConfig
+from blockmark_impls.registry import builtin_names, resolve
+
+PROGRAMS, CALLS = 500, 40
+RIGHT = [
+    impl.name for name in builtin_names() for impl in resolve(name) if impl.kind == "manager"
+]
+
+
+@cache
+def programs() -> list[tuple[PoolConfig, Program]]:
+    made = []
+    for number in range(PROGRAMS):
+        rng = random.Random(f"right/{number}")
+        config = random_config(rng, 16)
+        made.append((config, random_program(config, rng, CALLS)))
+    return made
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_a_right_manager_is_never_flagged(name: str) -> None:
+    (impl,) = resolve(name)
+    for config, program in programs():
+        checker = Checker(impl.make_manager(config), config, impl.reuse_order, thorough=True)
+        checker.replay(program, range(program.num_steps), compare_every=5)
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_a_right_pool_is_never_flagged(name: str) -> None:
+    (impl,) = resolve(name)
+    for number in range(PROGRAMS // 5):
+        rng = random.Random(number)
+        total = rng.choice(SIZES)
+        pool = impl.make_pool(total, 16)
+        optional = [method for method in OPTIONAL if hasattr(pool, method)]
+        calls = random_pool_program(total, rng, CALLS, optional)
+        PoolChecker(pool, total, impl.reuse_order).play(calls)
