@@ -92,7 +92,7 @@ class PoolChecker:
         self.free.update(ids)
         # A call for each, as their order within one counts for a pool.
         self.reuse.given(ids)
-        self._check_count(f"give({ids})")
+        self._check_count(f"giving back {len(ids)} blocks")
 
     def remove(self, block: int) -> None:
         """Remove a block by its id, or be refused where it is not free. Raises WrongAnswer."""
@@ -124,8 +124,12 @@ class PoolChecker:
             return
         top = range(self.total - 1, self.total - blocks - 1, -1)
         wanted = list(zip((b for b in top if b not in self.free), sorted(self.free), strict=False))
-        if (got := [tuple(move) for move in self.pool.plan_compaction(blocks)]) != wanted:
-            raise WrongAnswer(f"{what} returned {got}; it should be {wanted}")
+        got = [tuple(move) for move in self.pool.plan_compaction(blocks)]
+        if len(got) != len(wanted):
+            raise WrongAnswer(f"{what} returned {len(got)} moves; it should be {len(wanted)}")
+        for number, (ours, theirs) in enumerate(zip(wanted, got, strict=True)):
+            if ours != theirs:
+                raise WrongAnswer(f"{what}: move {number} is {theirs}; it should be {ours}")
         self._check_count(what)
 
     def _refused(self, call: Callable[[], object], error: type[Exception], what: str) -> None:
@@ -142,7 +146,8 @@ class PoolChecker:
         try:
             return [int(block) for block in answer]
         except (TypeError, ValueError):
-            raise WrongAnswer(f"{what} returned {answer!r}, which is no list of blocks") from None
+            what = f"{what} returned {type(answer).__name__}"
+            raise WrongAnswer(f"{what}, which is no list of blocks") from None
 
     def _check_count(self, what: str) -> None:
         if self.pool.num_free != len(self.free):
