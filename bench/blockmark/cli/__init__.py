@@ -9,7 +9,20 @@ import sys
 
 import typer
 
-from . import check, claims, compare, doctor, history, listing, profile, report, run, trace, verify
+from . import (
+    capacity,
+    check,
+    claims,
+    compare,
+    doctor,
+    history,
+    listing,
+    profile,
+    report,
+    run,
+    trace,
+    verify,
+)
 from .errors import EXIT_INTERRUPTED, EXIT_USAGE, known_errors
 
 app = typer.Typer(
@@ -30,6 +43,7 @@ app.command("profile")(profile.command)
 app.command("list")(listing.command)
 app.command("trace")(trace.command)
 app.command("claims")(claims.command)
+app.command("capacity")(capacity.command)
 app.command("history")(history.command)
 app.command("doctor")(doctor.command)
 
