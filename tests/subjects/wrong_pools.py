@@ -96,13 +96,13 @@ class Lowest(PassesOver):
 
 class RemovesNothing(LinkedListPool):
     def remove(self, id: int) -> None:
-        if self._nodes[id].prev is None:
+        if self._nodes[id].prev is self._nodes[id]:
             raise ValueError(f"block {id} is not free")
 
 
 class RemovesTaken(LinkedListPool):
     def remove(self, id: int) -> None:
-        if self._nodes[id].prev is not None:
+        if self._nodes[id].prev is not self._nodes[id]:
             super().remove(id)
 
 
