@@ -218,6 +218,8 @@ def test_pairs_and_refusals_are_counted_and_all_blocks_come_back() -> None:
     assert tally.pairs + tally.refused == 24
     assert tally.refused > 0
     assert sorted(engine.free) == list(range(10))
+    slow = run_threads(NoLockEngine(8, 16), Load(1, 16, think_ns=200_000), 10)
+    assert slow.wall_ns >= 10 * 200_000
     locked = ThreadLockEngine(64, 16)
     total = run_threads(locked, Load(4, 32), 200)
     assert (total.pairs, total.refused) == (800, 0)

@@ -19,12 +19,14 @@ from typing import Any
 @dataclass(frozen=True, slots=True)
 class Load:
     """`workers` coroutines or threads; a request has `tokens` tokens, of which the first
-    `prompt_tokens` are a prompt that all share (0 where the engine shares none).
+    `prompt_tokens` are a prompt that all share (0 where the engine shares none). A thread is
+    busy for `think_ns` while it holds its blocks.
     """
 
     workers: int
     tokens: int
     prompt_tokens: int = 0
+    think_ns: int = 0
 
 
 @dataclass(slots=True)
@@ -92,6 +94,10 @@ def run_threads(engine: Any, load: Load, each: int, latencies: list[Any] | None 
             if blocks is None:
                 mine.refused += 1
                 continue
+            if load.think_ns:
+                until = time.perf_counter_ns() + load.think_ns
+                while time.perf_counter_ns() < until:
+                    pass
             engine.release_now(request)
             mine.pairs += 1
 

@@ -74,7 +74,8 @@ def load_of(params: Mapping[str, Any], *, shares: bool) -> Load:
     """The requests of a cell: `batch` blocks each, half of them of a prompt where shared."""
     size, batch = params["block_size"], params["batch"]
     workers = params["coroutines"] or params["threads"]
-    return Load(workers, batch * size, batch // 2 * size if shares else 0)
+    prompt = batch // 2 * size if shares else 0
+    return Load(workers, batch * size, prompt, params["think_ns"])
 
 
 def waited_share(

@@ -318,7 +318,7 @@ def _rates(run: Run, settings: Sequence[Setting]) -> list[str]:
         if shares:
             said.append(
                 f"At {_title(setting)} the pool takes {percent(min(shares))} to "
-                f"{percent(max(shares))} of a core, whichever the scheme."
+                f"{percent(max(shares))} of a core, by scheme."
             )
     return said
 

@@ -41,7 +41,7 @@ CONTENTION = StudyKeys(
         ),
         Key(
             "stretch_seconds",
-            0.2,
+            0.15,
             "length of the stretch that has all disturbances in it",
             "s",
             0.01,
