@@ -87,7 +87,8 @@ def test_verify_names_the_first_operation_that_differs(tmp_path: Path) -> None:
     assert good.startswith("ok ")
     # `lookup` of anything but the first block is wrong, so two blocks are what it takes.
     assert shown == [
-        "    PoolConfig(total_blocks=2, block_size=1, max_seqs=1, max_blocks_per_seq=2, id_bits=16)",
+        "    PoolConfig(total_blocks=2, block_size=1, max_seqs=1, max_blocks_per_seq=2, "
+        "id_bits=16)",
         "     1  allocate(0, 1)",
         "     2  extend(0, 1)  <- lookup(0, 1) is 0, not 1",
     ]

@@ -101,7 +101,9 @@ def test_a_corpus_of_ones_own_names_what_was_missed(tmp_path: Path) -> None:
 
 
 def test_one_that_dies_unannounced_takes_no_other_with_it(tmp_path: Path) -> None:
-    text = BROKEN + '''
+    text = (
+        BROKEN
+        + '''
 import os
 
 class Dies(VectorManager):
@@ -110,6 +112,7 @@ class Dies(VectorManager):
     def free(self, seq):
         os._exit(3)
 '''
+    )
     (tmp_path / "mine.py").write_text(text)
     tried = {t.name: t.status for t in try_corpus(read_corpus(tmp_path), random_programs=5, seed=1)}
     assert tried == {"Leaks": "wrong", "Fine": "ok", "Dies": "failed"}

@@ -16,9 +16,7 @@ from blockmark_impls.contract import PoolConfig
 from blockmark_impls.registry import builtin_names, resolve
 
 PROGRAMS, CALLS = 500, 40
-RIGHT = [
-    impl.name for name in builtin_names() for impl in resolve(name) if impl.kind == "manager"
-]
+RIGHT = [impl.name for name in builtin_names() for impl in resolve(name) if impl.kind == "manager"]
 
 
 @cache
