@@ -80,11 +80,18 @@ def test_verify_names_the_first_operation_that_differs(tmp_path: Path) -> None:
         "verify", *SMALL, "--impl", f"bad={subject('Wrong')}", "--impl", "vector/py", cwd=tmp_path
     )
     assert done.returncode == 4
-    bad, good = done.stdout.splitlines()
+    bad, *shown, good = done.stdout.splitlines()
     assert bad.startswith("wrong    bad  block_size 4: random program 0 (")
     assert "step " in bad
     assert "operation " in bad
     assert good.startswith("ok ")
+    # `lookup` of anything but the first block is wrong, so two blocks are what it takes.
+    assert shown == [
+        "    PoolConfig(total_blocks=2, block_size=1, max_seqs=1, max_blocks_per_seq=2, "
+        "id_bits=16)",
+        "     1  allocate(0, 1)",
+        "     2  extend(0, 1)  <- lookup(0, 1) is 0, not 1",
+    ]
 
 
 def test_compare_implementations_of_one_run(tmp_path: Path) -> None:

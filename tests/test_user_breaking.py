@@ -25,9 +25,9 @@ EXPECTED = {
     "Deadlocks": ("timeout", "no answer within 4 s; it was ended"),
     "Exits": ("failed", "the process ended with code 7"),
     "Vanishes": ("failed", "the process ended with code 0"),
-    "PoolOfText": ("wrong", "returned ['a', 'a', 'a'], not a list of blocks"),
-    "PoolBeyond": ("wrong", "gave block 25, which the pool does not have"),
-    "PoolThatRaisesAnother": ("wrong", "raised IndexError, not OutOfBlocks"),
+    "PoolOfText": ("wrong", "], which is no list of blocks"),
+    "PoolBeyond": ("wrong", "is no block of a pool of"),
+    "PoolThatRaisesAnother": ("wrong", "it should be OutOfBlocks"),
 }
 
 
@@ -44,7 +44,8 @@ def lines(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     )
     assert done.returncode == 4, done.stderr
     assert "Traceback" not in done.stderr
-    return {line.split()[1]: line for line in done.stdout.splitlines()}
+    # Indented lines show a wrong answer by its calls.
+    return {line.split()[1]: line for line in done.stdout.splitlines() if line[0] != " "}
 
 
 @pytest.mark.parametrize("name", EXPECTED)
