@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 CallStyle = Literal["native", "per-op", "per-step"]
 CALL_STYLES: tuple[CallStyle, ...] = ("native", "per-op", "per-step")
 
-MODELS = frozenset({"lookup", "alloc_free", "pool", "step", "pack", "fork"})
+MODELS = frozenset({"lookup", "alloc_free", "pool", "step", "pack", "pack_step", "fork"})
 
 _CORE = "blockmark_impls._native"
 # Tables of the core that have a choice of id width; the others store int32.

@@ -247,6 +247,10 @@ def condition_pool(builder: ProgramBuilder, cell: Cell) -> None:
 
 def model_programs(model: str, cell: Cell) -> list[Measured]:
     """The Programs of a model, but for `step`, whose Program the workload makes."""
+    if model == "pack_step":
+        from .pack_step import pack_step_programs
+
+        return pack_step_programs(cell)
     return {
         "lookup": lookup_programs,
         "alloc_free": alloc_free_programs,
