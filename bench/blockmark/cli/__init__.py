@@ -9,7 +9,7 @@ import sys
 
 import typer
 
-from . import check, claims, compare, doctor, history, listing, profile, report, run, trace, verify
+from . import check, claims, compare, doctor, history, listing, profile, record, report, run, trace, verify
 from .errors import EXIT_INTERRUPTED, EXIT_USAGE, known_errors
 
 app = typer.Typer(
@@ -28,6 +28,7 @@ app.command("compare")(compare.command)
 app.command("report")(report.command)
 app.command("profile")(profile.command)
 app.command("list")(listing.command)
+app.command("record")(record.command)
 app.command("trace")(trace.command)
 app.command("claims")(claims.command)
 app.command("history")(history.command)

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from blockmark.workload.program import Op, Program
 
+from blockmark_impls.contract import OutOfBlocks
+
 from .replay import bind
 from .verify import WrongAnswer
 
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
 
 _POOL_BLOCKS, _POOL_CALLS = 96, 400
 # What an engine says when it has too few blocks; None is such an answer as well.
-_TOO_FEW = (ValueError, MemoryError, RuntimeError)
+_TOO_FEW = (ValueError, MemoryError, RuntimeError, OutOfBlocks)
 
 
 def prove_engine(
@@ -64,14 +66,14 @@ def check_pool(pool: Any, total_blocks: int, seed: str) -> int:
     changes nothing.
     """
     rng = random.Random(seed)
-    usable = pool.usable_blocks
+    usable = getattr(pool, "usable_blocks", total_blocks)
     out: list[tuple[Any, list[int]]] = []
     held: set[int] = set()
     for number in range(_POOL_CALLS):
         if out and rng.random() < 0.5:
             handout, ids = out.pop(rng.randrange(len(out)))
             # Now and then by number, as a caller does that has kept nothing else.
-            what = pool.handout_of(ids) if rng.random() < 0.3 else handout
+            what = _by_number(pool, ids) if rng.random() < 0.3 else handout
             pool.give(what)
             held -= set(ids)
         else:
@@ -95,6 +97,10 @@ def check_pool(pool: Any, total_blocks: int, seed: str) -> int:
     return _POOL_CALLS
 
 
+def _by_number(pool: Any, ids: list[int]) -> Any:
+    return pool.handout_of(ids) if hasattr(pool, "handout_of") else ids
+
+
 def _taken(pool: Any, k: int, free: int) -> tuple[Any, list[int]]:
     try:
         handout = pool.take(k)
@@ -106,7 +112,7 @@ def _taken(pool: Any, k: int, free: int) -> tuple[Any, list[int]]:
         if k <= free:
             raise WrongAnswer(f"take({k}) gave nothing where {free} blocks are free")
         return None, []
-    ids = pool.ids_of(handout)
+    ids = pool.ids_of(handout) if hasattr(pool, "ids_of") else list(handout)
     if k > free:
         raise WrongAnswer(f"take({k}) gave {len(ids)} blocks where {free} are free")
     if len(ids) != k:
@@ -119,23 +125,19 @@ def check_steps(manager: Any, config: PoolConfig, program: Program, operations: 
 
     After each step: every running sequence is in it and has blocks enough for the tokens
     that it had before it, no block is in two tables, all are of the pool, and the free
-    blocks and the tables' add up; those of the sequences that ended in the step may still be
-    held in it. At the end every block comes back. Raises WrongAnswer, and NotTheLoad where a sequence was left out: the engine took it out again, or made it wait.
+    blocks and the tables' add up. At the end every block comes back. Raises WrongAnswer, and
+    NotTheLoad where a sequence was left out: the engine took it out again, or made it wait.
     """
     replay = bind(manager, program, "per-step")
     total = manager.num_free_blocks
     lengths: dict[int, int] = {}
-    sizes: dict[int, int] = {}
     replay.setup()
     done = 0
     for step, is_step in _steps(program, lengths, operations):
         if step >= program.setup_steps:
             replay.run(step - program.setup_steps, 1)
         if is_step:
-            ended = sum(
-                sizes[a] for _, code, a, _, _ in program.operations(step) if _ends(code, a, sizes)
-            )
-            sizes = _check_tables(manager, config, lengths, total - ended, total, step)
+            _check_tables(manager, config, lengths, total, step)
         done += sum(1 for _ in program.operations(step))
     for seq in lengths:
         manager.free(seq)
@@ -169,14 +171,9 @@ def _steps(
             return
 
 
-def _ends(code: Op, seq: int, sizes: dict[int, int]) -> bool:
-    return code is Op.FREE and seq in sizes
-
-
 def _check_tables(
-    manager: Any, config: PoolConfig, lengths: dict[int, int], least: int, total: int, step: int
-) -> dict[int, int]:
-    """Blocks of each sequence; from `least` to `total` blocks must be free or in tables."""
+    manager: Any, config: PoolConfig, lengths: dict[int, int], total: int, step: int
+) -> None:
     waiting = [seq for seq in lengths if not manager.scheduled(seq)]
     if waiting:
         raise NotTheLoad(
@@ -184,10 +181,8 @@ def _check_tables(
             "out again or let them wait; give it a pool that holds all requests to their end"
         )
     holder: dict[int, int] = {}
-    sizes: dict[int, int] = {}
     for seq, tokens in lengths.items():
         table = manager.block_table(seq)
-        sizes[seq] = len(table)
         # A prompt is computed in the step that admits it, so its tokens are one behind.
         if len(table) < -(-(tokens - 1) // config.block_size):
             raise WrongAnswer(
@@ -202,8 +197,7 @@ def _check_tables(
                 )
             holder[block] = seq
     free = manager.num_free_blocks
-    if not least <= free + len(holder) <= total:
+    if free + len(holder) != total:
         raise WrongAnswer(
             f"step {step}: {free} blocks are free and {len(holder)} in tables, of {total}"
         )
-    return sizes

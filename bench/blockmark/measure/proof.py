@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from blockmark.workload.program import Program
 from blockmark.workload.random_ops import random_config, random_program
 from blockmark_impls.contract import missing_operations
-from blockmark_impls.engines.source import EngineSource
 
 from .replay import bind
 from .verify import Checker, Verified, WrongAnswer, check_state, lacking
@@ -30,10 +29,10 @@ def prove(impl: Implementation, config: PoolConfig, job: dict[str, Any]) -> dict
     """
     if impl.kind == "control":
         return {"status": "ok", "operations": 0, "steps": 0}
-    if isinstance(impl.source, EngineSource) and impl.source.proof != "contract":
+    if (own := getattr(impl.source, "proof", "contract")) != "contract":
         from .engine_proof import prove_engine
 
-        return prove_engine(impl, impl.source.proof, config, job)
+        return prove_engine(impl, own, config, job)
     done = Verified()
     style = job["call_style"]
     try:

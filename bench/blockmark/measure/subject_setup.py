@@ -50,7 +50,9 @@ class SubjectSetup:
             if self.params["heap"] == "aged" and (not self._kept or (fresh and not control)):
                 seed, native = self._ages
                 self._kept += age_heaps(seed, native=native)
-            if self.condition.num_operations and not control:
+            # Where an engine decides for itself, no one can ask it for an order of ids.
+            ours = not control and not self.impl.profile_for(self.config).schedules
+            if self.condition.num_operations and ours:
                 bind(self._manager, self.condition, self.call_style).setup()
         return self._manager
 

@@ -29,7 +29,6 @@ class LmdeployAllocator:
         must_have(self._pool, ("allocate", "free", "get_num_free_blocks"), "LMDeploy's allocator")
         self.take = self._pool.allocate
         self.give = self._pool.free
-        self.usable_blocks = total_blocks
 
     @property
     def num_free(self) -> int:

@@ -16,6 +16,7 @@ from .source import Engine, EngineSource
 if TYPE_CHECKING:
     from ..contract import PoolConfig, ReuseOrder
     from ..sources import Parameters
+    from .source import Proof
 
 VLLM = Engine(
     "vLLM",
@@ -68,6 +69,7 @@ class ListDutiesSource:
     known_parameters: tuple[Parameter, ...] = ()
     unavailable: str | None = None
     missing_operations: tuple[str, ...] = ()
+    proof: Proof = "hand-outs"
 
     def load(self) -> None:
         """Nothing that could be missing."""

@@ -2,7 +2,7 @@
 
 `TokenToKVPoolAllocator` numbers token slots, so its block is one token;
 `PagedTokenToKVPoolAllocator` takes pages and hands out every slot of each. Slot or page 0
-is never given out. A call makes tensors whatever the batch; a return copies the free list.
+is never given out, and is not counted. A call makes tensors whatever the batch; a return copies the free list.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class _Slots:
     def __init__(self, make: Any, total_blocks: int, page: int) -> None:
         torch.set_num_threads(1)
         known = {
-            "=size": (total_blocks - 1) * page,
+            "=size": total_blocks * page,
             "page_size": page,
             "=dtype": torch.float16,
             "=device": "cpu",
@@ -41,19 +41,18 @@ class _Slots:
         # Its Triton kernels need a GPU.
         self._pool.use_triton_kernels = False
         self._page = page
-        self.usable_blocks = total_blocks - 1
 
     @property
     def num_free(self) -> int:
         return int(self._pool.available_size()) // self._page
 
     def ids_of(self, handout: torch.Tensor) -> list[int]:
-        """The slots or pages of a hand-out."""
-        return [slot // self._page for slot in handout[:: self._page].tolist()]
+        """The slots or pages of a hand-out, from 0."""
+        return [slot // self._page - 1 for slot in handout[:: self._page].tolist()]
 
     def handout_of(self, ids: Iterable[int]) -> torch.Tensor:
         """Every token slot of these slots or pages, as `give` takes them."""
-        slots = [block * self._page + at for block in ids for at in range(self._page)]
+        slots = [(block + 1) * self._page + at for block in ids for at in range(self._page)]
         return torch.tensor(slots, dtype=torch.int64)
 
 

@@ -74,18 +74,20 @@ class TokenSpeed:
         ended = self._id_of.pop(seq, None)
         if ended is None:
             raise UnknownSequence(f"sequence {seq}")
-        self._ended.append(ended)
+        waiting = [request for request in self._new if request.request_id != ended]
+        if len(waiting) == len(self._new):
+            self._ended.append(ended)
+        self._new = waiting
 
     def append_slots(self, seqs: NDArray[np.int32]) -> None:
         """One scheduler step, for all requests that run."""
         event = engine.ExecutionEvent()
-        ended = set(self._ended)
+        # Those that end are told of too: their pages are held until their step is done.
         for request_id in self._running:
-            if request_id not in ended:
-                result = engine.ForwardEvent.ExtendResult()
-                result.request_id = request_id
-                result.tokens = [_TOKEN]
-                event.add_event(result)
+            result = engine.ForwardEvent.ExtendResult()
+            result.request_id = request_id
+            result.tokens = [_TOKEN]
+            event.add_event(result)
         for request_id in self._ended:
             finish = engine.ForwardEvent.Finish()
             finish.request_id = request_id
@@ -98,8 +100,7 @@ class TokenSpeed:
             self._new = []
         forward = scheduler.next_execution_plan().forward
         running: list[str] = []
-        if forward:
-            running = list(forward[0].request_ids)
+        if forward and (running := list(forward[0].request_ids)):
             self._table = forward[0].block_tables_arrays()[_GROUP]
         if running != self._running:
             self._running = running

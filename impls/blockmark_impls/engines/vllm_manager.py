@@ -1,7 +1,8 @@
 """vLLM's manager: `KVCacheManager.allocate_slots` and `free`, with request objects.
 
 A call checks what the request needs in every group of layers, takes blocks from the pool
-and appends them to the request's list. A request's blocks are given back last one first.
+and appends them to the request's list. Block 0 is the manager's own, so ids are told from
+1 on, and are counted here from 0. A request's blocks are given back last one first.
 """
 
 from __future__ import annotations
@@ -38,7 +39,6 @@ class VllmManager:
         self._manager = _manager(config, caching)
         must_have(self._manager, ("allocate_slots", "free", "get_block_ids", "block_pool"), "vLLM")
         self._allocate_slots = self._manager.allocate_slots
-        self.usable_blocks = config.total_blocks - 1
 
     @property
     def num_free_blocks(self) -> int:
@@ -89,10 +89,11 @@ class VllmManager:
         del self._tokens[seq]
 
     def lookup(self, seq: int, logical: int) -> int:
-        table = self.block_table(seq)
+        request = self._requests.get(seq)
+        table = () if request is None else self._manager.get_block_ids(request.request_id)[0]
         if not 0 <= logical < len(table):
             raise UnknownSequence(f"sequence {seq} has no block {logical}")
-        return table[logical]
+        return int(table[logical]) - 1
 
     def num_tokens(self, seq: int) -> int:
         return self._tokens[seq]
@@ -101,7 +102,8 @@ class VllmManager:
         request = self._requests.get(seq)
         if request is None:
             raise UnknownSequence(f"sequence {seq}")
-        return list(self._manager.get_block_ids(request.request_id)[0])
+        ids = self._manager.get_block_ids(request.request_id)[0]
+        return [block - 1 for block in ids]
 
     def lookup_slots(
         self, seqs: NDArray[np.int32], logicals: NDArray[np.int32], out: NDArray[np.int32]
@@ -153,7 +155,12 @@ def _manager(config: PoolConfig, caching: bool) -> Any:
     )
     cache = call_fitting(
         KVCacheConfig,
-        {"=num_blocks": config.total_blocks, "kv_cache_tensors": [], "=kv_cache_groups": [groups]},
+        {
+            # One more, as the first is its own.
+            "=num_blocks": config.total_blocks + 1,
+            "kv_cache_tensors": [],
+            "=kv_cache_groups": [groups],
+        },
         "vLLM's KVCacheConfig",
     )
     known = {

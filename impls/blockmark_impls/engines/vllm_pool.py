@@ -26,7 +26,8 @@ class VllmPool:
 
     def __init__(self, total_blocks: int, *, caching: bool) -> None:
         known = {
-            "=num_gpu_blocks": total_blocks,
+            # One more, as the first is its own.
+            "=num_gpu_blocks": total_blocks + 1,
             "=enable_caching": caching,
             "hash_block_size": 16,
             "enable_kv_cache_events": False,
@@ -36,16 +37,15 @@ class VllmPool:
         self._pool = pool
         self.take = pool.get_new_blocks
         self.give = pool.free_blocks
-        self.usable_blocks = total_blocks - 1
 
     @property
     def num_free(self) -> int:
         return int(self._pool.get_num_free_blocks())
 
     def ids_of(self, handout: Iterable[Any]) -> list[int]:
-        """The numbers of a hand-out's blocks."""
-        return [block.block_id for block in handout]
+        """The numbers of a hand-out's blocks, from 0."""
+        return [block.block_id - 1 for block in handout]
 
     def handout_of(self, ids: Iterable[int]) -> list[Any]:
         """The blocks of these numbers, as `give` takes them."""
-        return [self._pool.blocks[block] for block in ids]
+        return [self._pool.blocks[block + 1] for block in ids]

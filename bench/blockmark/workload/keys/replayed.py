@@ -15,10 +15,11 @@ REPLAYED = (
     "speculative",
     "sliding-window",
     "serving",
+    "recorded",
 )
 MAX_BLOCKS = 2**31 - 1
 _MAX_TOKENS = 1 << 31
-_STEADY = tuple(name for name in REPLAYED if name != "serving")
+_STEADY = tuple(name for name in REPLAYED if name not in ("serving", "recorded"))
 _SERVING = ("serving",)
 _RATE = ("rate",)
 
@@ -189,6 +190,7 @@ ROWS = (
         fraction=True,
         workloads=_SERVING,
     ),
+    Key("program", "", "file of a recorded program", text=True, workloads=("recorded",)),
     Key("trace", "", "file of a serving trace; empty: made up", text=True, workloads=_SERVING),
     Key(
         "trace_format",
