@@ -120,6 +120,11 @@ class Implementation:
         """Operations of the contract (of a pool's, for a pool alone) that it lacks."""
         return self.source.missing_operations
 
+    @property
+    def engine(self) -> str:
+        """The serving engine whose own code it is, with its release; empty if none."""
+        return str(getattr(self.source, "engine_label", ""))
+
     def load(self) -> None:
         """Import what it needs now. Raises TargetError."""
         self.source.load()

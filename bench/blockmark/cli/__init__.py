@@ -9,7 +9,20 @@ import sys
 
 import typer
 
-from . import check, claims, compare, doctor, history, listing, profile, record, report, run, trace, verify
+from . import (
+    check,
+    claims,
+    compare,
+    doctor,
+    history,
+    listing,
+    profile,
+    record,
+    report,
+    run,
+    trace,
+    verify,
+)
 from .errors import EXIT_INTERRUPTED, EXIT_USAGE, known_errors
 
 app = typer.Typer(

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from blockmark.workload.program import Op, Program
-
 from blockmark_impls.contract import OutOfBlocks
 
 from .replay import bind
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from blockmark_impls.contract import PoolConfig
-    from blockmark_impls.engines.source import Proof
     from blockmark_impls.registry import Implementation
 
 _POOL_BLOCKS, _POOL_CALLS = 96, 400
@@ -31,9 +29,12 @@ _TOO_FEW = (ValueError, MemoryError, RuntimeError, OutOfBlocks)
 
 
 def prove_engine(
-    impl: Implementation, proof: Proof, config: PoolConfig, job: dict[str, Any]
+    impl: Implementation, proof: str, config: PoolConfig, job: dict[str, Any]
 ) -> dict[str, Any]:
-    """`ok`, `wrong`, or `unavailable` where the engine does not run the load as it is."""
+    """`ok`, `wrong`, or `unavailable` where the engine does not run the load as it is.
+
+    `proof` is `hand-outs` or `invariants`, see `engines/source.py`.
+    """
     try:
         if proof == "hand-outs":
             operations = sum(
@@ -190,7 +191,7 @@ def _check_tables(
             )
         for block in table:
             if not 0 <= block < config.total_blocks:
-                raise WrongAnswer(f"step {step}: block {block} of sequence {seq} is not of the pool")
+                raise WrongAnswer(f"step {step}: block {block} of {seq} is not of the pool")
             if block in holder:
                 raise WrongAnswer(
                     f"step {step}: block {block} is in the tables of {holder[block]} and {seq}"

@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from blockmark.workload.program import Program
+from blockmark_impls.registry import TargetError
 
 from .conditions import age_heaps
-from .replay import bind
+from .replay import MissingOperationsError, bind
 
 if TYPE_CHECKING:
     from blockmark_impls.contract import PoolConfig
@@ -53,8 +54,17 @@ class SubjectSetup:
             # Where an engine decides for itself, no one can ask it for an order of ids.
             ours = not control and not self.impl.profile_for(self.config).schedules
             if self.condition.num_operations and ours:
-                bind(self._manager, self.condition, self.call_style).setup()
+                self._condition()
         return self._manager
+
+    def _condition(self) -> None:
+        try:
+            bind(self._manager, self.condition, self.call_style).setup()
+        except MissingOperationsError as missing:
+            raise TargetError(
+                f"{missing}, without which pool = {self.params['pool']} can't be made; "
+                "try --set pool=burst or --set pool=fresh"
+            ) from None
 
     def pool(self) -> Any | None:
         """A new pool of the cell's size, or None if the implementation has none of its own."""

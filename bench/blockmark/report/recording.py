@@ -29,8 +29,9 @@ def recording_lines(facts: Mapping[str, Any]) -> list[str]:
         lines.append(f"hand-outs            {facts['handouts']:,}, the largest {largest:,} blocks")
     else:
         lines += [
-            f"sequences            {facts['sequences_ended']:,} ended, {facts['running_peak']:,} at "
-            f"the peak, {significant(facts['running_mean'])} on average",
+            f"sequences            {facts['sequences_ended']:,} ended, "
+            f"{facts['running_peak']:,} at the peak, "
+            f"{significant(facts['running_mean'])} on average",
             f"blocks taken         {significant(facts['blocks_taken_per_step'])} a step",
         ]
         if tokens := facts.get("tokens_at_end"):

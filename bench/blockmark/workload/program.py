@@ -91,9 +91,9 @@ class Program:
     `codes` uint8 [R], `run_start` int64 [R+1], `a b c` int32 [N],
     `step_runs` int64 [S+1], `phases` uint8 [S]. `units` maps a phase to the number
     of things that one period does in it: what a time is divided by. `width` is the
-    number of columns that a PACK writes. `config` is the size of the manager that a recorded
-    one is for, by the names of PoolConfig; empty where a cell says it. After `probe` steps of the body the tables are
-    typical of the load: there one may look at them.
+    number of columns that a PACK writes. After `probe` steps of the body the tables are
+    typical of the load: there one may look at them. `config` is the size of the manager that
+    a recorded one is for, by the names of PoolConfig; empty where a cell says it.
     """
 
     codes: memoryview

@@ -7,6 +7,7 @@ and brings back what lived at the start. Nothing else is added.
 from __future__ import annotations
 
 from dataclasses import asdict
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -50,7 +51,7 @@ def manager_program(words: array[int], start: Mapping[int, int], config: PoolCon
     builder.end_setup()
     edges = [*marks.tolist(), len(noted)]
     steps = 0
-    for first, end in zip(edges, edges[1:], strict=False):
+    for first, end in pairwise(edges):
         if end > first + 1:
             builder.step(phase=1)
             _add_runs(builder, noted[first + 1 : end])
@@ -94,7 +95,8 @@ def pool_program(words: array[int], total_blocks: int) -> Program:
                 given += sum(sizes)
     if not taken:
         raise ValueError("no hand-out was noted after the first step mark")
-    returned = {handle for step in steps for code, handles in step if code is Op.GIVE for handle in handles}
+    back = [handles for step in steps for code, handles in step if code is Op.GIVE]
+    returned = set(chain.from_iterable(back))
     builder.step()
     builder.run(Op.GIVE, [handle for handle in range(len(shares)) if handle not in returned])
     units = {1: float(taken), **({2: float(given)} if given else {})}
@@ -151,7 +153,7 @@ def _add_runs(builder: ProgramBuilder, words: NDArray[np.int64]) -> None:
         return
     a, b = (words >> 6) & ((1 << 26) - 1), words >> 32
     edges = [0, *(np.flatnonzero(np.diff(codes)) + 1).tolist(), len(codes)]
-    for first, end in zip(edges, edges[1:], strict=False):
+    for first, end in pairwise(edges):
         part = slice(first, end)
         builder.run(Op(int(codes[first])), a[part], b[part], c[part])
 
@@ -247,7 +249,7 @@ def _check_structure(program: Program) -> None:
         raise ValueError("its columns step_runs and phases differ in length")
     if not len(program.a) == len(program.b) == len(program.c):
         raise ValueError("its columns a, b and c differ in length")
-    if program.body_steps < 1 or program.period < 1 or not 0 <= program.setup_steps:
+    if program.body_steps < 1 or program.period < 1 or program.setup_steps < 0:
         raise ValueError("it has no body")
     if max(program.phases) > 2:
         raise ValueError("it has a phase above 2")
@@ -294,9 +296,7 @@ def _slot(config: PoolConfig, seq: int) -> None:
 
 
 def _state(oracle: Oracle) -> list[tuple[int, int, int]]:
-    return sorted(
-        (seq, table.tokens, len(table.blocks)) for seq, table in oracle.tables.items()
-    )
+    return sorted((seq, table.tokens, len(table.blocks)) for seq, table in oracle.tables.items())
 
 
 def _check_pool(program: Program, config: PoolConfig) -> None:
@@ -305,7 +305,7 @@ def _check_pool(program: Program, config: PoolConfig) -> None:
         for _, code, a, b, _ in program.operations(step):
             if code is Op.TAKE:
                 if a in held or b < 1:
-                    raise ValueError(f"step {step}, take({b}): hand-out {a} is out already or empty")
+                    raise ValueError(f"step {step}, take({b}): hand-out {a} is out or empty")
                 held[a] = b
                 if sum(held.values()) > config.total_blocks:
                     raise ValueError(f"step {step}, take({b}): the pool has too few blocks")

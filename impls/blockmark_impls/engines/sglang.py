@@ -2,7 +2,8 @@
 
 `TokenToKVPoolAllocator` numbers token slots, so its block is one token;
 `PagedTokenToKVPoolAllocator` takes pages and hands out every slot of each. Slot or page 0
-is never given out, and is not counted. A call makes tensors whatever the batch; a return copies the free list.
+is never given out, and is not counted. A call makes tensors whatever the batch; a return
+copies the free list.
 """
 
 from __future__ import annotations

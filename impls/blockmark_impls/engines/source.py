@@ -98,6 +98,11 @@ class EngineSource:
     def unavailable(self) -> str | None:
         return self.engine.unavailable
 
+    @property
+    def engine_label(self) -> str:
+        """The engine, with the release that is here."""
+        return self.engine.label
+
     def load(self) -> None:
         self._class()
 

@@ -140,4 +140,3 @@ class VllmTable(VectorManager):
     def _padded(self, seq: int) -> list[int]:
         """Its ids by logical block; a dropped one is 0."""
         return self._table_of(seq)
-

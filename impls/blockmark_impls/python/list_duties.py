@@ -83,16 +83,15 @@ class ListDutiesPool:
 
     def _evict(self, count: int) -> None:
         """Forget the contents of the blocks that have been free the longest."""
-        evicted = []
+        evicted: list[int] = []
         for block in self._cached:
             if len(evicted) == count:
                 break
             evicted.append(block)
         for block in evicted:
             del self._cached[block]
-            hash_value = self._hash_of[block]
-            self._hash_of[block] = None
-            if self._block_of.get(hash_value) == block:
+            hash_value, self._hash_of[block] = self._hash_of[block], None
+            if hash_value is not None and self._block_of.get(hash_value) == block:
                 del self._block_of[hash_value]
         # They are older than whatever is on the stack.
         evicted.reverse()
