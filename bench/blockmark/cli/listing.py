@@ -42,7 +42,8 @@ def _impls() -> list[str]:
         missing = f"  [unavailable: {impl.unavailable}]" if impl.unavailable else ""
         # What is no manager says what it is, since it runs in scenarios of its own alone.
         kind = "" if impl.kind in ("manager", "control") else f"{impl.kind.replace('-', ' ')}: "
-        lines.append(f"{name:20}  {kind}{impl.summary}{missing}")
+        engine = f"{impl.engine}, " if impl.engine else ""
+        lines.append(f"{name:20}  {kind}{engine}{impl.summary}{missing}")
     return lines
 
 

@@ -376,7 +376,7 @@ def _implementations(run: Run) -> str:
             _line(
                 [
                     cell(info.name),
-                    cell(info.summary),
+                    cell(f"{info.engine}, {info.summary}" if info.engine else info.summary),
                     "control" if info.kind == "control" else cell(info.profile),
                     cell(info.id_type),
                     cell(info.reuse_order),

@@ -87,7 +87,7 @@ class ListDutiesSource:
 
 
 def _row(name: str, source: EngineSource, words: str) -> tuple[str, Implementation]:
-    return row(name, source, f"{source.engine.label}, {words}; {source.includes}")
+    return row(name, source, f"{words}; {source.includes}")
 
 
 ROWS = [

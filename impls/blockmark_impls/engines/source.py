@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from importlib import import_module, metadata
+from importlib import import_module
 from importlib.util import find_spec
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
@@ -51,6 +51,8 @@ class Engine:
         """The release that is here, None if there is none or it doesn't say."""
         if find_spec(self.module) is None:
             return None
+        from importlib import metadata
+
         try:
             return metadata.version(self.distribution)
         except metadata.PackageNotFoundError:
