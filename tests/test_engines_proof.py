@@ -69,7 +69,8 @@ class Short(TokenPool):
 class Twice(TokenPool):
     def give(self, blocks: Iterable[Token]) -> None:
         given = list(blocks)
-        self.free = self.free[len(given) :] + given + given
+        lost = min(len(given), len(self.free))
+        self.free = given[:lost] + given + self.free[lost:]
 
 
 class Outside(TokenPool):
@@ -100,7 +101,7 @@ def test_a_right_pool_passes(make: Callable[[int], Any]) -> None:
 @pytest.mark.parametrize(
     ("make", "said"),
     [
-        (Short, "gave . blocks"),
+        (Short, r"gave \d+ blocks$"),
         (Twice, "is out already"),
         (Outside, "no block of a pool of 32"),
         (Leak, "blocks are free; it should be"),
@@ -110,8 +111,7 @@ def test_a_right_pool_passes(make: Callable[[int], Any]) -> None:
 )
 def test_a_wrong_pool_is_caught(make: Callable[[int], Any], said: str) -> None:
     with pytest.raises(WrongAnswer, match=said):
-        for seed in range(5):
-            check_pool(make(32), 32, str(seed))
+        check_pool(make(32), 32, "1")
 
 
 @dataclass
@@ -246,10 +246,10 @@ def test_tokenspeed_runs_the_load_for_real() -> None:
     from blockmark_impls.registry import resolve
 
     manager = resolve("tokenspeed/cpp")[0].make_manager(SMALL.pool_config)
-    # One page is its own.
-    assert manager.num_free_blocks == 63
+    assert manager.num_free_blocks == 64
     program = build_load(SMALL).program
-    assert check_steps(manager, SMALL.pool_config, program, 2_000) >= 2_000
+    done = check_steps(manager, SMALL.pool_config, program, 2_000)
+    assert done == program.num_operations
     manager.allocate(0, 9)
     manager.append_slots(np.array([0]))
     assert len(manager.block_table(0)) == 3

@@ -31,6 +31,7 @@ class TokenSpeed:
 
     `allocate` and `free` are kept until `append_slots`, which is a whole step. A new
     request's prompt is computed in the step that admits it, so its tokens are one behind.
+    Ids are told from 1 on, and are counted here from 0.
     """
 
     def __init__(self, config: PoolConfig) -> None:
@@ -48,7 +49,6 @@ class TokenSpeed:
         self._running: list[str] = []
         self._row_of: dict[str, int] = {}
         self._table: NDArray[np.int32] = np.zeros((0, 0), dtype=np.int32)
-        self.usable_blocks = self._scheduler.available_lcm_blocks()
 
     @property
     def num_free_blocks(self) -> int:
@@ -112,13 +112,13 @@ class TokenSpeed:
     def lookup_slots(
         self, seqs: NDArray[np.int32], logicals: NDArray[np.int32], out: NDArray[np.int32]
     ) -> None:
-        """Of the step's own tables, which came with its plan; -1 past a table's end.
+        """Of the step's own tables, which came with its plan; negative past a table's end.
 
         The proof has seen that every sequence is in every plan.
         """
         ids, rows = self._id_of, self._row_of
         at = [rows.get(ids[seq], 0) for seq in seqs.tolist()]
-        out[:] = self._table[at, np.minimum(logicals, self._table.shape[1] - 1)]
+        out[:] = self._table[at, np.minimum(logicals, self._table.shape[1] - 1)] - 1
 
     def lookup(self, seq: int, logical: int) -> int:
         return self.block_table(seq)[logical]
@@ -129,7 +129,7 @@ class TokenSpeed:
         if request_id is None:
             raise UnknownSequence(f"sequence {seq}")
         row = self._row_of.get(request_id)
-        return [] if row is None else [page for page in self._table[row].tolist() if page >= 0]
+        return [] if row is None else [page - 1 for page in self._table[row].tolist() if page > 0]
 
     def scheduled(self, seq: int) -> bool:
         """Whether the last plan has it."""
@@ -142,9 +142,10 @@ def _scheduler(config: PoolConfig) -> Any:
     wanted: list[tuple[Any, str, Any]] = [
         (group, "group_id", _GROUP),
         (group, "block_granularity", config.block_size),
-        (group, "total_pages", config.total_blocks),
+        # One more, as the first is its own.
+        (group, "total_pages", config.total_blocks + 1),
         (group, "attn_kind", engine.AttnKind.Full),
-        (settings, "num_device_pages", config.total_blocks),
+        (settings, "num_device_pages", config.total_blocks + 1),
         # It asks for one of each, though none is used.
         (settings, "num_host_pages", 1),
         (settings, "num_snapshot_pages", 1),
