@@ -347,7 +347,7 @@ def _blocks(method: Callable[[int], Any], note: Callable[[int], None]) -> Callab
 
     def recorded(num_blocks: int) -> Any:
         answer = method(num_blocks)
-        note(_CAN_ALLOCATE | min(num_blocks, _MOST_A) << _A)
+        note(_CAN_ALLOCATE | (num_blocks if num_blocks < _MOST_A else _MOST_A) << _A)
         return answer
 
     return recorded
