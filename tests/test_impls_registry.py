@@ -266,7 +266,7 @@ def test_python_rows_say_what_their_classes_say() -> None:
 
 
 def test_models_and_call_styles() -> None:
-    everything = {"lookup", "alloc_free", "pool", "step", "pack", "fork"}
+    everything = {"lookup", "alloc_free", "pool", "step", "pack", "pack_step", "fork"}
     for name in BUILTIN:
         found = one(name)
         if found.kind == "manager":

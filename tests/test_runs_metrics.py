@@ -10,9 +10,9 @@ from blockmark.workload.keys import STUDIES
 PUBLISHED = """
     lookup_ordered_ns lookup_shuffled_ns lookup_chain_ordered_ns lookup_chain_shuffled_ns
     alloc_free_burst_ns alloc_free_interleaved_ns can_allocate_ns append_ns take_ns give_ns
-    step_ns step_per_sequence_ns step_latency_ns pack_ns pack_changed_ns fork_per_block_ns
-    cow_per_copy_ns busy_share_estimated busy_share_with_pack_estimated share_of_1ms_step
-    share_of_10ms_step share_of_30ms_step busy_share_by_operations busy_share
+    step_ns step_per_sequence_ns step_latency_ns pack_ns pack_changed_ns pack_step_ns
+    fork_per_block_ns cow_per_copy_ns busy_share_estimated busy_share_with_pack_estimated
+    share_of_1ms_step share_of_10ms_step share_of_30ms_step busy_share_by_operations busy_share
     busy_share_with_pack copy_share noop_busy_share thread_cpu_share noop_cpu_share
     user_cpu_share kernel_cpu_share psutil_cpu_share lateness_ns paced_latency_ns
     missed_deadlines achieved_rate highest_rate streamed_bytes gc_collections gc_pause_share
@@ -26,7 +26,7 @@ NAMES = PUBLISHED.split()
 OPERATIONS = """
     lookup_ordered lookup_shuffled lookup_chain_ordered lookup_chain_shuffled alloc_free_burst
     alloc_free_interleaved can_allocate append take give step step_per_sequence pack pack_changed
-    fork_per_block cow_per_copy remove find_contiguous compact
+    pack_step fork_per_block cow_per_copy remove find_contiguous compact
 """
 COUNTERS = """
     instructions_per_op cycles_per_op ipc branches_per_op branch_misses_per_op l1d_loads_per_op

@@ -87,7 +87,8 @@ class Profile:
 
     `ref_counts`: blocks can be shared (R). `prefix_cache`: free blocks keep their
     contents and an eviction order (C). `id_type`: how a block id is stored.
-    `id_unit`: what an id numbers. `deferred_free`: blocks come back later.
+    `id_unit`: what an id numbers. `deferred_free`: blocks come back later. `schedules`:
+    an operation decides what runs, too (S).
     """
 
     ref_counts: bool = True
@@ -95,11 +96,17 @@ class Profile:
     id_type: str = "int32"
     id_unit: Literal["block", "token"] = "block"
     deferred_free: bool = False
+    schedules: bool = False
 
     @property
     def letters(self) -> str:
         """The short form that tables print, such as `R` or `RC`; `-` if nothing."""
-        flags = (("R", self.ref_counts), ("C", self.prefix_cache), ("D", self.deferred_free))
+        flags = (
+            ("R", self.ref_counts),
+            ("C", self.prefix_cache),
+            ("D", self.deferred_free),
+            ("S", self.schedules),
+        )
         return "".join(letter for letter, on in flags if on) or "-"
 
 

@@ -58,9 +58,11 @@ __all__ = [
 # purpose. The others are what a study measures.
 Kind = Literal["manager", "control", "mistake", "shared-pool", "counter-layout", "policy", "layout"]
 # Modules below this package whose `ROWS` are implementations of no default set: those of
-# each study, mistakes, and pools alone. They are read when a name is in no row of this file.
+# each study, mistakes, pools alone, and serving engines. They are read when a name is in no
+# row of this file.
 _MORE: tuple[str, ...] = (
     "pools",
+    "engines.rows",
     "contention.shared_pools",
     "contention.line_sharing",
     "capacity.rows",
@@ -136,6 +138,11 @@ class Implementation:
     def pool_alone(self) -> bool:
         """Whether it is a free pool and no manager. Loads a user's class."""
         return bool(self.models) and self.models <= POOL_MODELS
+
+    @property
+    def engine(self) -> str:
+        """The serving engine whose own code it is, with its release; empty if none."""
+        return str(getattr(self.source, "engine_label", ""))
 
     def load(self) -> None:
         """Import what it needs now. Raises TargetError."""

@@ -29,7 +29,7 @@ CALL_STYLES: tuple[CallStyle, ...] = ("native", "per-op", "per-step")
 
 # What is asked of a free pool alone; the rest needs a manager.
 POOL_MODELS = frozenset({"pool", "free_space"})
-MODELS = frozenset({"lookup", "alloc_free", "step", "pack", "fork"}) | POOL_MODELS
+MODELS = frozenset({"lookup", "alloc_free", "step", "pack", "pack_step", "fork"}) | POOL_MODELS
 
 _CORE = "blockmark_impls._native"
 # Tables of the core that have a choice of id width; the others store int32.

@@ -20,6 +20,7 @@ from . import (
     history,
     listing,
     profile,
+    record,
     report,
     run,
     trace,
@@ -44,6 +45,7 @@ app.command("report")(report.command)
 app.command("build")(build.command)
 app.command("profile")(profile.command)
 app.command("list")(listing.command)
+app.command("record")(record.command)
 app.command("trace")(trace.command)
 app.command("claims")(claims.command)
 app.command("capacity")(capacity.command)

@@ -6,18 +6,23 @@ from typing import Annotated
 
 import typer
 
-_WHAT = ("impls", "scenarios", "metrics", "keys")
+_WHAT = ("impls", "scenarios", "metrics", "keys", "engines")
 
 
 def command(
     what: Annotated[str, typer.Argument(metavar="|".join(_WHAT))],
 ) -> int:
-    """List implementations, scenarios, metrics or keys."""
+    """List implementations, scenarios, metrics, keys or engines."""
     if what not in _WHAT:
         raise typer.BadParameter(f"list {what}: must be one of {', '.join(_WHAT)}")
-    for line in {"impls": _impls, "scenarios": _scenarios, "metrics": _metrics, "keys": _keys}[
-        what
-    ]():
+    lists = {
+        "impls": _impls,
+        "scenarios": _scenarios,
+        "metrics": _metrics,
+        "keys": _keys,
+        "engines": _engines,
+    }
+    for line in lists[what]():
         typer.echo(line)
     return 0
 
@@ -37,7 +42,31 @@ def _impls() -> list[str]:
         missing = f"  [unavailable: {impl.unavailable}]" if impl.unavailable else ""
         # What is no manager says what it is, since it runs in scenarios of its own alone.
         kind = "" if impl.kind in ("manager", "control") else f"{impl.kind.replace('-', ' ')}: "
-        lines.append(f"{name:22}  {kind}{impl.summary}{missing}")
+        engine = f"{impl.engine}, " if impl.engine else ""
+        lines.append(f"{name:22}  {kind}{engine}{impl.summary}{missing}")
+    return lines
+
+
+def _engines() -> list[str]:
+    from blockmark_impls.engines.rows import ENGINES, ROWS
+    from blockmark_impls.engines.source import EngineSource
+
+    lines = []
+    for engine in ENGINES:
+        version, tried = engine.version, ", ".join(engine.tried)
+        if engine.unavailable:
+            state = f"missing: {engine.unavailable}"
+        elif version is None:
+            state = f"here, of a version that it does not tell (tried: {tried})"
+        else:
+            known = version in engine.tried
+            state = f"here: {version} ({'tried' if known else f'not tried; tried: {tried}'})"
+        names = [
+            name
+            for name, impl in ROWS
+            if isinstance(impl.source, EngineSource) and impl.source.engine is engine
+        ]
+        lines.append(f"{engine.name:12}  {state}; {', '.join(names)}")
     return lines
 
 

@@ -13,7 +13,7 @@ import typer
 if TYPE_CHECKING:
     from blockmark.runs.model import Run
 
-MAIN_TABLE = "main table"
+MAIN_TABLE, LADDER = "main table", "ladder"
 _FORMATS = ("md", "junit", "github", "openmetrics")
 
 
@@ -39,6 +39,12 @@ def command(
             metavar="FILE", help=f"Also put the {MAIN_TABLE} between this file's markers."
         ),
     ] = None,
+    ladder: Annotated[
+        bool,
+        typer.Option(
+            "--ladder", help="With --splice: the ladder of an engine's pool or table instead."
+        ),
+    ] = False,
 ) -> int:
     """Write report.md and its pictures for a run, or what another tool reads.
 
@@ -56,6 +62,8 @@ def command(
         other = "; blockmark history shows more" if most == 2 else ""
         few = "one RUN, or two to compare" if most == 2 else "one RUN"
         raise typer.BadParameter(f"{what} takes {few}{other}")
+    if ladder and splice is None:
+        raise typer.BadParameter("--ladder goes with --splice FILE; a report has it anyway")
     if splice is not None and format != "md":
         raise typer.BadParameter("--splice goes with --format md")
     loaded = [load_run(path) for path in runs]
@@ -64,7 +72,7 @@ def command(
     elif len(loaded) == 2:
         _compared(loaded[0], loaded[1], output)
     else:
-        _report(loaded[0], output, splice)
+        _report(loaded[0], output, splice, LADDER if ladder else MAIN_TABLE)
     return 0
 
 
@@ -73,15 +81,16 @@ def report_folder(scenarios: list[str]) -> Path:
     return Path("reports") / "-".join(scenarios)
 
 
-def _report(run: Run, output: Path | None, splice: Path | None) -> None:
+def _report(run: Run, output: Path | None, splice: Path | None, part: str) -> None:
     from blockmark.report.folder import write_report
-    from blockmark.report.markdown import render_main_table
+    from blockmark.report.markdown import render_ladder, render_main_table
     from blockmark.report.splice import splice as splice_into
 
     typer.echo(write_report(run, output or report_folder([info.name for info in run.scenarios])))
     if splice is not None:
         said = shlex.join(["blockmark", *sys.argv[1:]])
-        splice_into(splice, MAIN_TABLE, render_main_table(run), said)
+        text = render_ladder(run) if part == LADDER else render_main_table(run)
+        splice_into(splice, part, text, said)
         typer.echo(splice)
 
 

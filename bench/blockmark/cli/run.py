@@ -49,6 +49,12 @@ def command(
     counters: Counters = None,
     cache: Caches = None,
     assert_zero_alloc: AssertZeroAlloc = None,
+    program: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Replay a recording instead of a scenario; see blockmark.recorder."
+        ),
+    ] = None,
     output: Output = Path("results"),
     resume: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Go on with an unfinished run.")
@@ -75,13 +81,16 @@ def command(
     asserted = assert_zero_alloc or []
     if resume is not None:
         planned = scenarios or impl or setting or rounds or quick or dry_run or counters or cache
-        if planned or seed is not None:
+        if planned or program or seed is not None:
             raise typer.BadParameter("--resume goes on with the run as planned; name nothing else")
         with progress_on_stderr() as progress:
             outcome = session.resume(resume, progress, lambda plan: _check_names(plan, asserted))
     else:
+        if program is not None and scenarios:
+            raise typer.BadParameter("--program replays a recording; name no SCENARIO with it")
         plan = _plan(
             scenarios,
+            program,
             impl,
             setting,
             rounds,
@@ -131,6 +140,7 @@ def _assert_zero_alloc(run: Run, asserted: list[str]) -> int:
 
 def _plan(
     scenarios: list[str] | None,
+    program: Path | None,
     impl: list[str] | None,
     setting: list[str] | None,
     rounds: int | None,
@@ -144,7 +154,13 @@ def _plan(
     from blockmark.workload.scenario import parse_setting
 
     settings = dict(parse_setting(text) for text in setting or [])
-    found = [find_scenario(name).override(settings) for name in scenarios or ["decode"]]
+    if program is None:
+        named = [find_scenario(name) for name in scenarios or ["decode"]]
+    else:
+        from blockmark.workload.recorded import recorded_scenario
+
+        named = [recorded_scenario(program)]
+    found = [scenario.override(settings) for scenario in named]
     return make_plan(
         [scenario.shortened() for scenario in found] if quick else found,
         impl or [],

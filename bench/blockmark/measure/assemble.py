@@ -88,6 +88,7 @@ def _info(subject: Subject) -> ImplementationInfo:
         profile=subject.profile,
         id_type=subject.id_type,
         reuse_order=subject.reuse_order,
+        engine=subject.engine,
     )
 
 

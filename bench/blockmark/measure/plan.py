@@ -51,6 +51,7 @@ class Subject:
     call_styles: tuple[str, ...]
     fixed_style: bool  # the name itself says who loops
     unavailable: str | None = None
+    engine: str = ""  # whose own code it is, with the release
 
     @classmethod
     def of(cls, impl: Implementation, cell: Cell) -> Subject:
@@ -73,6 +74,7 @@ class Subject:
             call_styles=impl.call_styles,
             fixed_style="call_style" in impl.parameters,
             unavailable=impl.unavailable,
+            engine=impl.engine,
         )
 
 

@@ -46,6 +46,10 @@ def prove(impl: Implementation, config: PoolConfig, job: dict[str, Any]) -> dict
         from .mistake_proof import prove_mistake
 
         return prove_mistake(impl, config, job)
+    if (own := getattr(impl.source, "proof", "contract")) != "contract":
+        from .engine_proof import prove_engine
+
+        return prove_engine(impl, own, config, job)
     done = Verified()
     try:
         if not impl.pool_alone:

@@ -455,8 +455,17 @@ def _remove(
     return execute
 
 
+def is_native_pool(target: Any) -> bool:
+    """Whether it is a free pool of the core: with a loop of its own, and without tables."""
+    return hasattr(target, "replay") and hasattr(target, "take") and not hasattr(target, "allocate")
+
+
 def bind(manager: Any, program: Program, call_style: str) -> Replay:
     """The replay of `program` on `manager` in a call style."""
     if call_style == "native":
         return NativeReplay(manager, program)
+    if call_style == "per-step" and is_native_pool(manager):
+        from .step_calls import StepCalls
+
+        return StepCalls(manager, program)
     return PythonReplay(manager, program, per_step=call_style == "per-step")

@@ -51,16 +51,20 @@ class SubjectSetup:
             if self.params["heap"] == "aged" and (not self._kept or (fresh and not control)):
                 seed, native = self._ages
                 self._kept += age_heaps(seed, native=native)
-            if self.condition.num_operations and not control:
-                try:
-                    bind(manager, self.condition, self.call_style).setup()
-                except MissingOperationsError as missing:
-                    raise MissingOperationsError(
-                        f"{missing}, which pool = {self.params['pool']} needs; "
-                        "pool = fresh does not"
-                    ) from None
+            # Where an engine decides for itself, no one can ask it for an order of ids.
+            ours = not control and not self.impl.profile_for(self.config).schedules
+            if self.condition.num_operations and ours:
+                self._condition(manager)
             self._manager = manager
         return self._manager
+
+    def _condition(self, manager: Any) -> None:
+        try:
+            bind(manager, self.condition, self.call_style).setup()
+        except MissingOperationsError as missing:
+            raise MissingOperationsError(
+                f"{missing}, which pool = {self.params['pool']} needs; pool = fresh does not"
+            ) from None
 
     def pool(self) -> Any | None:
         """A new pool of the cell's size, or None if the implementation has none of its own."""

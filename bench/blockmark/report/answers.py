@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from blockmark.report.counter_findings import counter_findings
+from blockmark.report.engine_gain import engine_gains
 from blockmark.report.findings import Finding, findings
 from blockmark.report.rate_findings import rate_findings
 from blockmark.runs.model import Run, SettingKey
@@ -14,6 +15,11 @@ def answers(run: Run) -> Mapping[SettingKey, tuple[Finding, ...]]:
     """For each setting its findings; what the run does not tell is left out."""
     times = findings(run)
     return {
-        key: (*times[key], *counter_findings(run, setting), *rate_findings(run, setting))
+        key: (
+            *times[key],
+            *engine_gains(run, setting),
+            *counter_findings(run, setting),
+            *rate_findings(run, setting),
+        )
         for key, setting in run.setting_by_key.items()
     }

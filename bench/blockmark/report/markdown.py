@@ -17,6 +17,7 @@ from blockmark.report.escape import cell
 from blockmark.report.findings import Finding, share_range
 from blockmark.report.gaps import general_gaps, unmeasured_cells, unmeasured_metrics
 from blockmark.report.growth_table import report_tables
+from blockmark.report.ladder import engines_of, ladder_tables
 from blockmark.report.leaders import leaders
 from blockmark.report.load import common_sentence, load_rows, load_table
 from blockmark.report.numbers import ABSENT, UNAVAILABLE
@@ -69,6 +70,7 @@ def render_report(run: Run, pictures: Sequence[Picture] = ()) -> str:
         parts += _undrawn(run, sweep, pictures)
         for setting in in_run_order(run, sweep):
             parts += _results(run, setting, pictures)
+    parts += _section("The ladder: what each part costs", ladder_tables(run), level=2)
     parts += ["## How the numbers were taken", *_methods(run)]
     parts += ["## Implementations", _implementations(run)]
     parts += ["## Not measured", *_missing(run)]
@@ -95,6 +97,16 @@ def render_main_table(run: Run) -> str:
             parts.append(f"{cell(_heading(run, setting))}: {cell(load_line(setting))}")
             parts.append(render_table(step_table(run, setting)))
     parts.append(cell(f"{machine_line(run)}; {effort(run)}."))
+    return "\n\n".join(part for part in parts if part)
+
+
+def render_ladder(run: Run) -> str:
+    """The ladder alone, with the machine, the day and the releases in a line."""
+    parts = [QUICK] if run.quick else []
+    parts += [render_table(table) for table in ladder_tables(run)]
+    parts.append(
+        cell(f"{machine_line(run)}; {effort(run)}; {run.created[:10]}; {engines_of(run)}.")
+    )
     return "\n\n".join(part for part in parts if part)
 
 
@@ -279,13 +291,13 @@ def _results(run: Run, setting: Setting, pictures: Sequence[Picture]) -> list[st
     return parts
 
 
-def _section(heading: str, tables: Sequence[Table]) -> list[str]:
+def _section(heading: str, tables: Sequence[Table], level: int = 3) -> list[str]:
     """Tables under a heading, and below them their notes, each once; nothing without tables."""
     if not tables:
         return []
     notes = dict.fromkeys(note for table in tables for note in table.notes)
     bare = [render_table(replace(table, notes=())) for table in tables]
-    return [f"### {heading}", *bare, *map(cell, notes)]
+    return [f"{'#' * level} {heading}", *bare, *map(cell, notes)]
 
 
 def render_image(picture: Picture) -> str:
@@ -364,7 +376,7 @@ def _implementations(run: Run) -> str:
             _line(
                 [
                     cell(info.name),
-                    cell(info.summary),
+                    cell(f"{info.engine}, {info.summary}" if info.engine else info.summary),
                     "control" if info.kind == "control" else cell(info.profile),
                     cell(info.id_type),
                     cell(info.reuse_order),
@@ -375,7 +387,8 @@ def _implementations(run: Run) -> str:
     ]
     legend = (
         "Profile: what the operations include. R: ref counts, C: prefix cache with an eviction "
-        "order, D: deferred free. A ratio across profiles compares different work."
+        "order, D: deferred free, S: decides for itself what runs. A ratio across profiles "
+        "compares different work."
     )
     return "\n".join(lines) + f"\n\n{legend}"
 

@@ -48,6 +48,7 @@ OPERATIONS = (
     Operation("cow_per_copy_ns", "copy-on-write"),
     Operation("pack_ns", "pack all rows"),
     Operation("pack_changed_ns", "pack changed rows"),
+    Operation("pack_step_ns", "pack after a step"),
     Operation("table_bytes", "block tables"),
     Operation("pool_bytes", "pool and ref counts"),
     Operation("move_descriptors", "descriptors a sequence"),

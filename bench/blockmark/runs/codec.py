@@ -115,6 +115,7 @@ def _implementation(item: JsonObject) -> ImplementationInfo:
         profile=item.text("profile"),
         id_type=item.text("id_type"),
         reuse_order=item.text("reuse_order"),
+        engine=item.text("engine") if "engine" in item else "",
     )
 
 
@@ -271,10 +272,17 @@ def dump_run(run: Run) -> dict[str, Any]:
         "build": dict(run.build),
         **({"counters": dict(run.counters)} if run.counters else {}),
         "scenarios": [dataclasses.asdict(info) for info in run.scenarios],
-        "implementations": [dataclasses.asdict(info) for info in run.implementations],
+        "implementations": [_dump_implementation(info) for info in run.implementations],
         "settings": [dataclasses.asdict(setting) for setting in run.settings],
         "cells": [_dump_cell(cell) for cell in run.cells],
     }
+
+
+def _dump_implementation(info: ImplementationInfo) -> dict[str, Any]:
+    dumped = dataclasses.asdict(info)
+    if not info.engine:
+        del dumped["engine"]
+    return dumped
 
 
 def _dump_cell(cell: Cell) -> dict[str, Any]:

@@ -183,7 +183,10 @@ class ScenarioInfo:
 
 @dataclass(frozen=True, slots=True)
 class ImplementationInfo:
-    """What an implementation declared about itself when it was measured."""
+    """What an implementation declared about itself when it was measured.
+
+    `engine` is the serving engine whose own code it is, with its release; empty if none.
+    """
 
     name: str
     scheme: str
@@ -193,6 +196,7 @@ class ImplementationInfo:
     profile: str
     id_type: str
     reuse_order: str
+    engine: str = ""
 
 
 @dataclass(frozen=True, slots=True)

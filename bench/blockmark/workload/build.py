@@ -26,6 +26,7 @@ _LOADS = {
     "speculative": ("speculative", "speculative_load"),
     "sliding-window": ("sliding_window", "sliding_window_load"),
     "serving": ("serving", "serving_load"),
+    "recorded": ("recorded", "recorded_load"),
 }
 
 
@@ -65,6 +66,10 @@ def build_cell(cell: Cell) -> CellPrograms:
                 Measured(load.program, {1: "busy_share"}),
                 Measured(packed, {1: "busy_share_with_pack", 2: "busy_share_with_pack"}),
             ]
+        elif model == "pool" and cell["workload"] == "recorded":
+            from .recorded import recorded_pool_programs
+
+            measured[model] = recorded_pool_programs(cell)
         else:
             measured[model] = model_programs(model, cell)
     refused = {model: pool_refusals(model, cell) for model in measured if model in POOL_MODELS}

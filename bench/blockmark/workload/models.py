@@ -180,6 +180,10 @@ def fork_programs(cell: Cell) -> list[Measured]:
 
 def model_programs(model: str, cell: Cell) -> list[Measured]:
     """The Programs of a model, but for `step`, whose Program the workload makes."""
+    if model == "pack_step":
+        from .pack_step import pack_step_programs
+
+        return pack_step_programs(cell)
     return {
         "lookup": lookup_programs,
         "alloc_free": alloc_free_programs,

@@ -54,7 +54,9 @@ def with_packing(program: Program) -> Program:
     return Program(
         codes=memoryview(codes),
         run_start=memoryview(run_start),
-        **{name: _joined(part) for name, part in parts.items()},
+        a=_joined(parts["a"]),
+        b=_joined(parts["b"]),
+        c=_joined(parts["c"]),
         step_runs=memoryview(step_runs),
         phases=memoryview(phases),
         setup_steps=program.setup_steps,
@@ -62,6 +64,7 @@ def with_packing(program: Program) -> Program:
         units=units,
         width=program.width,
         probe=new_steps[program.probe],
+        config=program.config,
     )
 
 

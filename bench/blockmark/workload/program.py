@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-_MAGIC = b"blockmark program 1\n"
+_FORMAT = 1
+_MAGIC = b"blockmark program %d\n" % _FORMAT
 _ALIGN = 64
 
 
@@ -101,7 +102,8 @@ class Program:
     `step_runs` int64 [S+1], `phases` uint8 [S]. `units` maps a phase to the number
     of things that one period does in it: what a time is divided by. `width` is the
     number of columns that a PACK writes. After `probe` steps of the body the tables are
-    typical of the load: there one may look at them.
+    typical of the load: there one may look at them. `config` is the size of the manager that
+    a recorded one is for, by the names of PoolConfig; empty where a cell says it.
     """
 
     codes: memoryview
@@ -116,6 +118,7 @@ class Program:
     units: dict[int, float] = field(default_factory=dict)
     width: int = 0
     probe: int = 0
+    config: dict[str, int] = field(default_factory=dict)
 
     @property
     def num_steps(self) -> int:
@@ -170,6 +173,7 @@ class Program:
             "units": {str(k): v for k, v in self.units.items()},
             "width": self.width,
             "probe": self.probe,
+            "config": self.config,
             "columns": {},
         }
         for name, (_, size) in _COLUMNS.items():
@@ -195,8 +199,16 @@ class Program:
         except (OSError, ValueError) as error:
             raise ProgramError(f"{path}: cannot be read as a program: {error}") from None
         start = len(_MAGIC) + 8
-        if bytes(view[: len(_MAGIC)]) != _MAGIC:
-            raise ProgramError(f"{path}: not a blockmark program (or of another version)")
+        magic = bytes(view[: len(_MAGIC)])
+        if magic != _MAGIC:
+            family = _MAGIC.rstrip(b"0123456789\n")
+            if magic.startswith(family):
+                version = magic[len(family) :].split(b"\n")[0].decode("ascii", "replace")
+                raise ProgramError(
+                    f"{path}: a program of format {version}; this version of blockmark reads "
+                    f"format {_FORMAT}: record it again, or use the version that wrote it"
+                )
+            raise ProgramError(f"{path}: not a blockmark program")
         try:
             size = int(bytes(view[len(_MAGIC) : start]))
             header = json.loads(bytes(view[start : start + size]))
@@ -215,8 +227,9 @@ class Program:
                 units={int(k): float(v) for k, v in header["units"].items()},
                 width=int(header["width"]),
                 probe=int(header["probe"]),
+                config={str(k): int(v) for k, v in header.get("config", {}).items()},
             )
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
             if isinstance(error, ProgramError):
                 raise
             raise ProgramError(f"{path}: the program's header is damaged: {error}") from None
@@ -274,7 +287,13 @@ class ProgramBuilder:
             self.run(code, a, b, c)
 
     def build(
-        self, *, period: int = 1, units: dict[int, float], width: int = 0, probe: int = 0
+        self,
+        *,
+        period: int = 1,
+        units: dict[int, float],
+        width: int = 0,
+        probe: int = 0,
+        config: dict[str, int] | None = None,
     ) -> Program:
         """The finished Program. `period` in steps; the rest as in Program."""
         self._step_runs.append(len(self._codes))
@@ -291,4 +310,5 @@ class ProgramBuilder:
             units=units,
             width=width,
             probe=probe,
+            config=config or {},
         )

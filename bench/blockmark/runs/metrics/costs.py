@@ -160,6 +160,17 @@ ROWS = (
         "clock",
     ),
     Metric(
+        "pack_step_ns",
+        "ns",
+        "pack_step",
+        "cost",
+        "lower",
+        "block time / calls of write_block_tables over all running sequences, of which one in "
+        "block_size has grown by a block since the last call",
+        "Writing every row after a decode step, where only new entries need to be written",
+        "clock",
+    ),
+    Metric(
         "fork_per_block_ns",
         "ns",
         "fork",

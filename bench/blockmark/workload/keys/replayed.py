@@ -5,9 +5,9 @@ from __future__ import annotations
 from .key import Key
 
 DEFAULT_MODELS = ("step", "pack", "lookup", "alloc_free", "fork", "pool")
-# Measured only where they are asked for: a paced loop takes real seconds, and the free
-# blocks by number are a question about pools and not about managers.
-MODELS = (*DEFAULT_MODELS, "free_space", "rate")
+# Measured only where they are asked for: a paced loop takes real seconds, the free blocks by
+# number are a question about pools, and rows that grow one about engines' tables.
+MODELS = (*DEFAULT_MODELS, "pack_step", "free_space", "rate")
 REPLAYED = (
     "decode",
     "beam",
@@ -15,10 +15,11 @@ REPLAYED = (
     "speculative",
     "sliding-window",
     "serving",
+    "recorded",
 )
 MAX_BLOCKS = 2**31 - 1
 _MAX_TOKENS = 1 << 31
-_STEADY = tuple(name for name in REPLAYED if name != "serving")
+_STEADY = tuple(name for name in REPLAYED if name not in ("serving", "recorded"))
 _SERVING = ("serving",)
 _RATE = ("rate",)
 _POOL = ("pool", "free_space")
@@ -191,6 +192,7 @@ ROWS = (
         fraction=True,
         workloads=_SERVING,
     ),
+    Key("program", "", "file of a recorded program", text=True, workloads=("recorded",)),
     Key("trace", "", "file of a serving trace; empty: made up", text=True, workloads=_SERVING),
     Key(
         "trace_format",

@@ -1,0 +1,47 @@
+"""What an engine's manager takes of a step now, and the most that a structure could win back."""
+
+from __future__ import annotations
+
+from blockmark.report.findings import Finding
+from blockmark.report.numbers import percent, with_unit
+from blockmark.report.order import value_of
+from blockmark.runs.model import Run, Setting
+
+# The lengths of an engine's step that shares are told of, in ms, and the metric of each.
+_STEPS = ((1, "share_of_1ms_step"), (10, "share_of_10ms_step"), (30, "share_of_30ms_step"))
+
+
+def engine_gains(run: Run, setting: Setting) -> tuple[Finding, ...]:
+    """A sentence for each engine whose step was measured in the setting.
+
+    The bound is the whole share: no structure wins back more than the manager takes. Where
+    scheduling overlaps the GPU, a shorter step of the host shortens nothing.
+    """
+    found = []
+    for cell in run.cells_of(setting.key):
+        engine = run.implementation_by_name[cell.impl].engine
+        cost = value_of(cell, "step_ns")
+        if not engine or not cost:
+            continue
+        shares = [(ms, value_of(cell, metric)) for ms, metric in _STEPS]
+        told = [(ms, share) for ms, share in shares if share is not None]
+        taken = ", ".join(
+            f"{percent(share)} of a {ms} ms step" if share < 1 else f"more than a {ms} ms step"
+            for ms, share in told
+        )
+        floor = min(
+            (
+                other
+                for each in run.cells_of(setting.key)
+                if each.kind == "manager" and not run.implementation_by_name[each.impl].engine
+                if (other := value_of(each, "step_ns"))
+            ),
+            default=None,
+        )
+        text = f"{cell.impl} ({engine}) takes {with_unit(cost, 'ns')}: {taken}."
+        text += " No structure can win back more than that"
+        if floor is not None and floor < cost:
+            text += f", and the cheapest one here leaves {with_unit(floor, 'ns')} of it"
+        text += "; where scheduling overlaps the GPU, nothing is won."
+        found.append(Finding("What an engine could gain", text))
+    return tuple(found)
