@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from blockmark.report.numbers import scale_for, significant
 from blockmark.report.plots.latency import tail
-from blockmark.report.plots.style import FLOOR, looks, new_figure, png, short_name
+from blockmark.report.plots.style import FLOOR, Look, looks, new_figure, png, short_name
 from blockmark.runs.metrics import metric_of
 from blockmark.runs.model import Cell, Run, Setting
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_PANEL_WIDTH, _PANEL_HEIGHT = 4.0, 2.9
-_LEFT, _BOTTOM, _TOP, _RIGHT = 0.78, 0.55, 0.35, 0.2
+_PANEL_WIDTH, _PANEL_HEIGHT = 4.1, 2.9
+_LEFT, _BOTTOM, _TOP, _RIGHT = 0.95, 0.55, 0.35, 0.2
 _HEAD, _LEGEND_LINE = 0.4, 0.19
 _MOST_PANELS = 3
 # Nothing drawn on a logarithmic axis can be zero; nor can less than a nanosecond be told.
@@ -51,10 +51,11 @@ def draw_lines(run: Run, panels: Sequence[LinePanel], title: str) -> bytes | Non
     if not chosen:
         return None
     names = dict.fromkeys(name for panel in chosen for name in _lines(run, panel))
+    styles = _looks(run, names)
     figure, places = _framed(len(chosen), len(names), title)
     for panel, place in zip(chosen, places, strict=True):
-        _line_panel(figure.add_axes(place), run, panel)
-    _legend(figure, run, list(names))
+        _line_panel(figure.add_axes(place), run, panel, styles)
+    _legend(figure, styles)
     return png(figure)
 
 
@@ -64,10 +65,11 @@ def draw_tails(run: Run, panels: Sequence[TailPanel], title: str) -> bytes | Non
     if not chosen:
         return None
     names = dict.fromkeys(name for panel in chosen for name in _tails(run, panel))
+    styles = _looks(run, names)
     figure, places = _framed(len(chosen), len(names), title)
     for panel, place in zip(chosen, places, strict=True):
-        _tail_panel(figure.add_axes(place), run, panel)
-    _legend(figure, run, list(names))
+        _tail_panel(figure.add_axes(place), run, panel, styles)
+    _legend(figure, styles)
     return png(figure)
 
 
@@ -121,8 +123,8 @@ def _lines(run: Run, panel: LinePanel) -> Mapping[str, list[tuple[float, float]]
     return {name: sorted(found) for name, found in points.items() if len(found) > 1}
 
 
-def _line_panel(axes: Axes, run: Run, panel: LinePanel) -> None:
-    styles, lines = looks(run.implementations), _lines(run, panel)
+def _line_panel(axes: Axes, run: Run, panel: LinePanel, styles: Mapping[str, Look]) -> None:
+    lines = _lines(run, panel)
     row = metric_of(panel.address)
     unit = row.unit if row is not None else ""
     scale = scale_for([y for points in lines.values() for _, y in points], unit)
@@ -163,8 +165,8 @@ def _tails(run: Run, panel: TailPanel) -> Mapping[str, tuple[list[int], list[flo
     return found
 
 
-def _tail_panel(axes: Axes, run: Run, panel: TailPanel) -> None:
-    styles, tails = looks(run.implementations), _tails(run, panel)
+def _tail_panel(axes: Axes, run: Run, panel: TailPanel, styles: Mapping[str, Look]) -> None:
+    tails = _tails(run, panel)
     scale = scale_for([max(float(ends[0]), _LEAST_NS) for ends, *_ in tails.values()], "ns", 0.1)
     for name, (ends, shares, samples) in tails.items():
         look = styles[name]
@@ -207,22 +209,29 @@ def _framed(
     return figure, places
 
 
-def _legend(figure: Figure, run: Run, names: Sequence[str]) -> None:
+def _looks(run: Run, names: Iterable[str]) -> dict[str, Look]:
+    """How each is drawn, in the order of names. Only what is drawn takes a colour: there are
+    more schemes in a run than colours that can be told apart.
+    """
+    infos = {info.name: info for info in run.implementations}
+    return looks(infos[name] for name in names)
+
+
+def _legend(figure: Figure, styles: Mapping[str, Look]) -> None:
     from matplotlib.lines import Line2D
 
-    styles = looks(run.implementations)
     handles = [
         Line2D(
             [],
             [],
-            color=styles[name].color,
-            linestyle=styles[name].line,
-            marker=styles[name].marker,
+            color=look.color,
+            linestyle=look.line,
+            marker=look.marker,
             markersize=4.5,
-            markerfacecolor=styles[name].color if styles[name].filled else "white",
+            markerfacecolor=look.color if look.filled else "white",
             label=short_name(name),
         )
-        for name in names
+        for name, look in styles.items()
     ]
     legend = figure.legend(
         handles=handles, loc="lower left", ncols=2, handlelength=3.2, labelspacing=0.25
