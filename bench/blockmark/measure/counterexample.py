@@ -174,6 +174,8 @@ def _numbered(calls: Iterator[str] | Sequence[str], says: str) -> list[str]:
 
 
 def _smaller_calls(call: Call) -> Iterator[Call]:
+    if call.method == "fork" and call.operands[2] is not None:
+        yield Call("fork", (*call.operands[:2], None))
     for place, operand in enumerate(call.operands):
         if isinstance(operand, tuple) or operand is None:
             continue
