@@ -11,7 +11,13 @@ from typing import Any
 
 import pytest
 
-from blockmark.measure.corpus import Member, default_folder, read_corpus, try_corpus
+from blockmark.measure.corpus import (
+    Member,
+    default_folder,
+    read_corpus,
+    right_members,
+    try_corpus,
+)
 from blockmark.measure.corpus_job import prove_each
 from blockmark.workload.keys import ConfigError
 from blockmark_impls.build_tools import NATIVE as NATIVE_HEADERS
@@ -100,7 +106,8 @@ def test_a_corpus_of_ones_own_names_what_was_missed(tmp_path: Path) -> None:
     assert caught.split()[:3] == ["caught", "Leaks", "leak"]
     assert missed.split() == ["MISSED", "Fine", "none"]
     assert summary.startswith("1 of 2 caught in ")
-    assert summary.endswith("; 0 of 9 right ones flagged")
+    assert len(right_members()) >= 9
+    assert summary.endswith(f"; 0 of {len(right_members())} right ones flagged")
 
 
 def test_one_that_dies_unannounced_takes_no_other_with_it(tmp_path: Path) -> None:

@@ -135,7 +135,7 @@ class PoolFault:
         )
         case = shrinker.shrink(case, seconds)
         checker = self._play(case.size, case.steps)
-        lines = [f"total_blocks={case.size}"]
+        lines = [f"Pool(total_blocks={case.size})"]
         return lines + _numbered(checker[0].written, case.says)
 
     def _attempt(self, total_blocks: int, calls: Sequence[PoolCall]) -> Case[int, PoolCall] | None:
