@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import Any
 
 (CAN_ALLOCATE, ALLOCATE, APPEND, EXTEND, TRUNCATE, DROP_FRONT, FORK, FREE) = range(8)
-LOOKUP, LOOKUP_CHAIN, PACK, TAKE, GIVE = range(8, 13)
+LOOKUP, LOOKUP_CHAIN, PACK, TAKE, GIVE, REMOVE, FIND, COMPACT = range(8, 16)
 
 Run = tuple[int, Sequence[tuple[int, ...]]]
 Steps = Sequence[tuple[int, Sequence[Run]]]

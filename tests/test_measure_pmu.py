@@ -465,6 +465,7 @@ def test_a_round_counts_every_operation_that_it_times(
             "call_style": impl.call_style,
             "sequences": programs["sequences"],
             "programs": programs["models"],
+            "refused": programs["refused"],
             "condition": programs["condition"],
             "budget": asdict(QUICK),
             "software_counters": False,

@@ -16,14 +16,17 @@ from native_programs import (
     ALLOCATE,
     APPEND,
     CAN_ALLOCATE,
+    COMPACT,
     DROP_FRONT,
     EXTEND,
+    FIND,
     FORK,
     FREE,
     GIVE,
     LOOKUP,
     LOOKUP_CHAIN,
     PACK,
+    REMOVE,
     TAKE,
     TRUNCATE,
     Run,
@@ -276,7 +279,16 @@ def test_pool_programs() -> None:
         (1, [(TAKE, [(0, 2), (1, 3)])]),
         (2, [(GIVE, [(0,), (1,)])]),
     ]
-    for pool, bits in (("list", 16), ("stack", 16), ("stack", 64), ("lru", 32)):
+    for pool, bits in (
+        ("list", 16),
+        ("stack", 16),
+        ("stack", 64),
+        ("lru", 32),
+        ("linked-list", 32),
+        ("linked-list-64", 32),
+        ("bitmap", 16),
+        ("bitmap", 64),
+    ):
         free, made = native.pool_class(pool, bits)(12), program(steps, 1)
         free.replay_setup(made)
         assert free.num_free == 8
@@ -287,6 +299,7 @@ def test_pool_programs() -> None:
         free.replay(made, 1, 1)
         # Handle 0 gave back 4 and 5, then handle 1 gave back 6, 7 and 8.
         expected = {"LIFO": [8, 7, 6, 5, 4, 9], "FIFO": [9, 10, 11, 4, 5, 6]}
+        expected["next-fit"] = [9, 10, 11, 4, 5, 6]
         taken = free.take(6)
         assert taken == expected[free.reuse_order]
         free.give(taken)
@@ -302,6 +315,40 @@ def test_pool_programs() -> None:
         flat(4, 1, 1, 4).replay(program(steps, 1), 0, 1)
     with pytest.raises(OutOfBlocks, match="4 blocks needed, 3 are free"):
         native.pool_class("stack", 16)(3).replay_setup(program(steps, 1))
+
+
+def test_free_blocks_by_number_in_a_program() -> None:
+    """Handle 0 is given back and taken again by its ids; 8 of 12 blocks are free meanwhile."""
+    asked: list[Run] = [(FIND, [(8,), (9,)]), (COMPACT, [(8,), (0,)])]
+    steps: Steps = [
+        (0, [(TAKE, [(1, 4), (0, 3)]), (GIVE, [(0,)])]),
+        (1, asked),
+        (2, [(REMOVE, [(0, 3)]), (GIVE, [(0,)])]),
+    ]
+    for pool in ("lru", "linked-list", "linked-list-64", "bitmap"):
+        free, made = native.pool_class(pool, 32)(12), program(steps, 1)
+        free.replay_setup(made)
+        assert (free.num_free, free.find_contiguous(8), free.find_contiguous(9)) == (8, 4, None)
+        assert [tuple(move) for move in free.plan_compaction(8)] == []
+        free.replay(made, 0, 1)
+        assert free.count_allocations(made, 0, 20) == (0, 0)
+        assert free.num_free == 8
+        # Removed and given back, they are the last of a list; a bitmap goes on behind block 6.
+        assert free.take(8) == [*range(7, 12), 4, 5, 6]
+        with pytest.raises(ValueError, match=r"operation 7 \(REMOVE\): block 4 is not free"):
+            free.replay(made, 1, 1)
+    again = program([(1, [(TAKE, [(0, 3)]), (REMOVE, [(0, 3)])])])
+    with pytest.raises(ValueError, match=r"\(REMOVE\): handle 0 already holds blocks"):
+        native.pool_class("bitmap", 16)(12).replay(again, 0, 1)
+    for pool in ("list", "stack"):
+        free = native.pool_class(pool, 16)(12)
+        free.replay(program([(1, asked)]), 0, 1)
+        with pytest.raises(ValueError, match="REMOVE, which this target does not serve"):
+            free.replay(program(steps), 0, 1)
+    with pytest.raises(OutOfBlocks, match=r"\(COMPACT\): 13 blocks needed, 12 are free"):
+        native.pool_class("stack", 16)(12).replay(program([(1, [(COMPACT, [(13,)])])]), 0, 1)
+    with pytest.raises(ValueError, match=r"\(FIND\): k must be at least 1"):
+        native.pool_class("stack", 16)(12).replay(program([(1, [(FIND, [(0,)])])]), 0, 1)
 
 
 def test_controls() -> None:

@@ -285,7 +285,9 @@ class ManagerClass(Protocol):
     ) -> Manager: ...
 
 class Pool(Replayable, Protocol):
-    """A free pool alone; serves programs of TAKE and GIVE."""
+    """A free pool alone; serves programs of TAKE, GIVE, FIND and COMPACT, and of REMOVE if
+    it has `remove`.
+    """
 
     reuse_order: ClassVar[ReuseOrder]
 
@@ -295,9 +297,15 @@ class Pool(Replayable, Protocol):
     def give(self, ids: Sequence[int]) -> None:
         """Raises ValueError for unknown ids, and for more than were taken."""
     def pool_bytes(self) -> int: ...
+    def find_contiguous(self, k: int) -> int | None:
+        """See contract.FreeSpace; a pool that keeps a list is marked in a bitmap first. Raises
+        ValueError if `k` < 1.
+        """
+    def plan_compaction(self, blocks: int) -> list[Copy]:
+        """See contract.FreeSpace. Raises OutOfBlocks, and ValueError if `blocks` is negative."""
 
 class RemovingPool(Pool, Protocol):
-    """The pool "lru"."""
+    """The pools "lru", "linked-list", "linked-list-64" and "bitmap"."""
 
     def remove(self, id: int) -> None:
         """Take one block out of the middle, in O(1). Raises ValueError if it is not free."""
@@ -322,15 +330,17 @@ null_manager_class: ManagerClass
 
 def manager_class(table: str, pool: str, refs: str = "array", id_bits: int = 32) -> ManagerClass:
     """Tables hash, open-hash, vector (these store int32 whatever `id_bits` says) and flat;
-    pools list, stack and lru; ref counts array, and hash with hash + list. Raises
-    ValueError for what was not compiled.
+    pools list, stack and lru, with vector and flat also bitmap and linked-list; ref counts
+    array, and hash with hash + list. Raises ValueError for what was not compiled.
     """
 
 def combinations() -> list[tuple[str, str, str, int]]:
     """(table, pool, refs, id_bits) of every manager that was compiled."""
 
 def pool_class(pool: str, id_bits: int = 32) -> PoolClass:
-    """Pools list, stack and lru; lru links int32 whatever `id_bits` says."""
+    """Pools list, stack and bitmap; and lru, linked-list (8 bytes a node) and linked-list-64,
+    which link int32 whatever `id_bits` says.
+    """
 
 def RawArray(  # noqa: N802 - stands for a class whose id width is chosen here
     total_blocks: int,

@@ -44,7 +44,7 @@ class PoolSource:
 
     def manager(self, config: PoolConfig, parameters: Parameters) -> Any:
         raise TargetError(
-            f"{self.scheme} is a pool alone; name it with a table: flat+{self.scheme}"
+            f"{self.scheme} is a pool alone; name it with a table, such as flat+{self.scheme}"
         )
 
 

@@ -59,7 +59,7 @@ __all__ = [
 Kind = Literal["manager", "control", "mistake", "shared-pool", "counter-layout", "policy", "layout"]
 # Modules below this package whose `ROWS` are implementations of no default set: those of
 # each study, mistakes, and pools alone. They are read when a name is in no row of this file.
-_MORE: tuple[str, ...] = ("pools",)
+_MORE: tuple[str, ...] = ("capacity.rows", "pools")
 ENTRY_POINTS = "blockmark.impls"
 _TABLES = ("hash", "open-hash", "vector", "flat", "two-level")
 _POOLS = ("list", "stack", "lru", "bitmap", "linked-list")

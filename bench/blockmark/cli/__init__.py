@@ -11,6 +11,7 @@ import typer
 
 from . import (
     build,
+    capacity,
     check,
     claims,
     compare,
@@ -44,6 +45,7 @@ app.command("profile")(profile.command)
 app.command("list")(listing.command)
 app.command("trace")(trace.command)
 app.command("claims")(claims.command)
+app.command("capacity")(capacity.command)
 app.command("history")(history.command)
 app.command("doctor")(doctor.command)
 

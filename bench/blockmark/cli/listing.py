@@ -37,7 +37,7 @@ def _impls() -> list[str]:
         missing = f"  [unavailable: {impl.unavailable}]" if impl.unavailable else ""
         # What is no manager says what it is, since it runs in scenarios of its own alone.
         kind = "" if impl.kind in ("manager", "control") else f"{impl.kind.replace('-', ' ')}: "
-        lines.append(f"{name:20}  {kind}{impl.summary}{missing}")
+        lines.append(f"{name:22}  {kind}{impl.summary}{missing}")
     return lines
 
 

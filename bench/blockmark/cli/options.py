@@ -67,4 +67,8 @@ AssertZeroAlloc = Annotated[
 Output = Annotated[
     Path, typer.Option("--output", metavar="DIR", help="Where the run's folder is made.")
 ]
+Report = Annotated[
+    Path | None,
+    typer.Option(metavar="DIR", help="Folder of the report [default: reports/SCENARIO]."),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print the run as JSON instead of tables.")]

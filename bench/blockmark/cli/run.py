@@ -17,6 +17,7 @@ from .options import (
     Counters,
     Json,
     Output,
+    Report,
     Seed,
     Settings,
     Targets,
@@ -52,10 +53,7 @@ def command(
     resume: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Go on with an unfinished run.")
     ] = None,
-    report: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="Folder of the report [default: reports/SCENARIO]."),
-    ] = None,
+    report: Report = None,
     seed: Seed = None,
     timeout: Timeout = 60.0,
     dry_run: Annotated[

@@ -40,11 +40,11 @@ def command(
 ) -> int:
     """Say what a trace holds: requests, rate, lengths, blocks, waste and prefix sharing."""
     from blockmark.workload.errors import ConfigError
-    from blockmark.workload.traces import open_trace, summarise
+    from blockmark.workload.traces import open_trace, summarise, time_window
 
     from .progress import progress_on_stderr
 
-    span = None if window is None else _window(window)
+    span = None if window is None else time_window("--window", window)
     with progress_on_stderr() as progress:
         trace = open_trace(
             file, format=format, limit=limit, window=span, speedup=speedup, progress=progress
@@ -61,15 +61,3 @@ def command(
     if facts["stopped"]:
         raise ConfigError(facts["stopped"])
     return 0
-
-
-def _window(text: str) -> tuple[float, float]:
-    start, colon, end = text.partition(":")
-    try:
-        if colon:
-            return float(start or 0), float(end or "inf")
-    except ValueError:
-        pass
-    raise typer.BadParameter(
-        f"--window {text}: must be START:END in seconds, such as 0:3600, 3600: or :600"
-    )

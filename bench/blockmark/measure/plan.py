@@ -243,7 +243,7 @@ def make_plan(
     return Plan(
         command=command,
         seed=seed if seed is not None else cells[0]["seed"],
-        rounds=rounds or (QUICK_ROUNDS if quick else DEFAULT_ROUNDS),
+        rounds=_rounds(cells, rounds, quick=quick),
         quick=quick,
         timeout_s=timeout_s,
         budget=QUICK if quick else Budget(),
@@ -272,3 +272,11 @@ def _check_kind(impl: Implementation, scenario: Scenario, study: str | None) -> 
             f"{scenario.where}: {impl.name} is a {kind}, but {scenario.name} measures a {others}, "
             f"such as {', '.join(_all_for(study)[:3])}"
         )
+
+
+def _rounds(cells: list[Cell], wanted: int | None, *, quick: bool) -> int:
+    """How many; one where nothing can differ between them."""
+    studies = {cell.study for cell in cells}
+    if all(study and not study_of(study).REPEATS for study in studies):
+        return 1
+    return wanted or (QUICK_ROUNDS if quick else DEFAULT_ROUNDS)

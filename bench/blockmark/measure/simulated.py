@@ -225,18 +225,23 @@ def _warm_up(cursor: Cursor, steps: int) -> None:
 def operations_in(program: Program, steps: int) -> int:
     """Operations in the body's first `steps` steps, at least 1.
 
-    Packing a row is one for each column, and a period has at least as many as it has units.
+    Packing a row is one for each column, a look through a pool one for each free block, and a
+    period has at least as many as it has units.
     """
     first = program.setup_steps
     runs = range(program.step_runs[first], program.step_runs[first + steps])
-    done = sum(
-        (program.run_start[run + 1] - program.run_start[run])
-        * (max(1, program.width) if program.codes[run] == Op.PACK else 1)
-        for run in runs
-    )
+    done = sum(_operations_of(program, run) for run in runs)
     if steps == program.period:
         done = max(done, round(sum(program.units.values())))
     return max(1, done)
+
+
+def _operations_of(program: Program, run: int) -> int:
+    first, end = program.run_start[run], program.run_start[run + 1]
+    code = program.codes[run]
+    if code in (Op.FIND, Op.COMPACT):
+        return sum(max(1, blocks) for blocks in program.b[first:end])
+    return (end - first) * (max(1, program.width) if code == Op.PACK else 1)
 
 
 def steps_of(program: Program, operations: int) -> int:

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from blockmark.report.counter_gaps import counter_words, lacking_counters
 from blockmark.report.counter_source import parts_of
 from blockmark.report.setting import setting_name
+from blockmark.report.studies import view_of
 from blockmark.report.sweep import Sweep, ranges, sweeps
 from blockmark.runs.metrics import METRICS
 from blockmark.runs.model import Cell, MetricValue, Run
@@ -108,7 +109,9 @@ def unmeasured_along(run: Run, sweep: Sweep) -> list[str]:
 
 def general_gaps(run: Run) -> list[str]:
     """What the run as a whole says nothing about."""
-    lines = lacking_counters(run)
+    # Counters are of managers that replay a Program.
+    replayed = any(view_of(sweep) is None for sweep in sweeps(run))
+    lines = lacking_counters(run) if replayed or not run.settings else []
     if not run.complete:
         lines.append("the run was interrupted; what is missing was not reached")
     return lines

@@ -190,7 +190,7 @@ def verification(run: Run, *settings: Setting) -> str:
         cell
         for setting in settings
         for cell in run.cells_of(setting.key)
-        if cell.kind == "manager" and cell.status != "unavailable"
+        if cell.kind != "control" and cell.status != "unavailable"
     ]
     if not candidates:
         return "nothing to verify"

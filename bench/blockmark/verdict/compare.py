@@ -230,7 +230,7 @@ def _reference(run: Run, named: str | None) -> str:
             hint = nearest(named, present)
             raise UnknownName(f"no implementation {named!r} in run {run.run_id}{hint}")
         return named
-    usable = [cell.impl for cell in run.cells if cell.ok and cell.kind == "manager"]
+    usable = [cell.impl for cell in run.cells if cell.ok and cell.kind != "control"]
     for name in (*_DEFAULT_REFERENCES, *usable):
         if name in usable:
             return name

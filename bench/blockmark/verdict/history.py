@@ -80,7 +80,7 @@ def make_history(
             apart.append(found)
     series = []
     for cell in last.cells:
-        wanted = cell.impl in impls if impls else cell.kind == "manager"
+        wanted = cell.impl in impls if impls else cell.kind != "control"
         if wanted:
             one = _series(kept, cell.key, metric, margin)
             if any(value is not None for value in one.values):

@@ -133,7 +133,7 @@ def _find(cell: Cell) -> Measured:
     aged(builder, cell)
     builder.end_setup()
     builder.step(phase=1)
-    builder.run(Op.FIND, [cell["contiguous"]] * _FINDS)
+    builder.run(Op.FIND, [cell["contiguous"]] * _FINDS, free_blocks(cell))
     program = builder.build(units={1: float(_FINDS)})
     return Measured(program, {1: "find_contiguous_ns"}, pool_only=True)
 
@@ -143,7 +143,7 @@ def _compact(cell: Cell) -> Measured:
     aged(builder, cell)
     builder.end_setup()
     builder.step(phase=1)
-    builder.run(Op.COMPACT, [top_blocks(cell)])
+    builder.run(Op.COMPACT, [top_blocks(cell)], free_blocks(cell))
     return Measured(builder.build(units={1: 1.0}), {1: "compact_ns"}, pool_only=True)
 
 

@@ -48,8 +48,8 @@ class Op(IntEnum):
     TAKE = 11  # a = handle, b = blocks; programs for a pool alone
     GIVE = 12  # a = handle
     REMOVE = 13  # a = handle, b = blocks: those that it held last, out of the free ones
-    FIND = 14  # a = blocks side by side
-    COMPACT = 15  # a = blocks at the top of the pool that are to be free
+    FIND = 14  # a = blocks side by side, b = free blocks: the most that there is to look at
+    COMPACT = 15  # a = blocks at the top of the pool that are to be free, b = free blocks
 
 
 # The method that serves each operation code.

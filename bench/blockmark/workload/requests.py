@@ -79,7 +79,7 @@ def made_up_requests(cell: Cell) -> list[Request]:
             f"requests = {count:,} generate {int(outputs.sum()):,} tokens, over the "
             f"{MOST_OUTPUT_TOKENS:,} that a program may have; lower requests or output_tokens"
         )
-    arrivals = np.cumsum(_gaps(cell["arrival_rate"], cell["arrival_cv"], count, rng))
+    arrivals = np.cumsum(gaps(cell["arrival_rate"], cell["arrival_cv"], count, rng))
     priorities = rng.integers(0, cell["priority_levels"], count)
     shared = rng.random(count) < cell["shared_prefix_fraction"]
     system = cell["shared_prefix_tokens"]
@@ -105,7 +105,8 @@ def _spread(value: object, otherwise: int) -> int | str:
     return value if isinstance(value, int | str) else max(1, otherwise)
 
 
-def _gaps(rate: float, cv: float, count: int, rng: np.random.Generator) -> NDArray[np.float64]:
+def gaps(rate: float, cv: float, count: int, rng: np.random.Generator) -> NDArray[np.float64]:
+    """Gaps between arrivals, float64 [count] in the time of 1 / rate."""
     import numpy as np
 
     if cv == 0:

@@ -67,7 +67,7 @@ def serving_load(cell: Cell) -> Load:
 
 def _from_trace(cell: Cell, said: dict[str, Any]) -> list[Request]:
     """The trace's requests; `said` takes what was read and what was skipped."""
-    from .traces import block_hashes, open_trace
+    from .traces import block_hashes, open_trace, time_window
 
     path = Path(cell["trace"])
     named = None if cell["trace_format"] == "auto" else cell["trace_format"]
@@ -75,7 +75,7 @@ def _from_trace(cell: Cell, said: dict[str, Any]) -> list[Request]:
         path,
         format=named,
         limit=cell["trace_limit"] or None,
-        window=_window(cell["trace_window"]),
+        window=time_window("trace_window", cell["trace_window"]),
         speedup=cell["trace_speedup"],
     )
     cached, size = cell["prefix_cache"] == "on", cell["block_size"]
@@ -113,20 +113,6 @@ def _from_trace(cell: Cell, said: dict[str, Any]) -> list[Request]:
 def _arrivals(cell: Cell) -> list[float]:
     """Arrival times for a trace that has lengths alone."""
     return [request.arrival_s for request in made_up_requests(cell)]
-
-
-def _window(text: str) -> tuple[float, float] | None:
-    if not text:
-        return None
-    start, sign, end = text.partition(":")
-    try:
-        window = float(start or 0), float(end or "inf")
-    except ValueError:
-        sign = ""
-        window = 0.0, 0.0
-    if not sign or not 0 <= window[0] < window[1]:
-        raise ConfigError(f'trace_window = "{text}" must be START:END in seconds, such as 0:600')
-    return window
 
 
 def _facts(cell: Cell, program: Program, tally: Tally) -> dict[str, Any]:

@@ -21,8 +21,8 @@ enum class Op : std::uint8_t {
   take = 11,          // a = handle, b = blocks
   give = 12,          // a = handle
   remove = 13,        // a = handle, b = blocks: those that it held last, out of the free ones
-  find = 14,          // a = blocks side by side
-  compact = 15,       // a = blocks at the top of the pool that are to be free
+  find = 14,          // a = blocks side by side, b = free blocks: how much there is to look at
+  compact = 15,       // a = blocks at the top of the pool that are to be free, b = free blocks
 };
 
 inline constexpr int num_ops = 16;

@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 
 class _Node:
-    """A block, with the links of the free list in it; both None while it is taken."""
+    """A block, with the links of the free list in it; to itself while it is taken."""
 
     __slots__ = ("block", "next", "prev")
 
     def __init__(self, block: int) -> None:
         self.block = block
-        self.next: _Node | None = None
-        self.prev: _Node | None = None
+        self.next = self
+        self.prev = self
 
 
 class LinkedListPool:
@@ -56,12 +56,10 @@ class LinkedListPool:
         taken = []
         node = self._head.next
         for _ in range(k):
-            assert node is not None
             taken.append(node.block)
             after = node.next
-            node.next = node.prev = None
+            node.next = node.prev = node
             node = after
-        assert node is not None
         self._head.next, node.prev = node, self._head
         return taken
 
@@ -69,7 +67,6 @@ class LinkedListPool:
         """Give blocks back; the first one named is the first of them to be taken again."""
         nodes = self._nodes
         last = self._tail.prev
-        assert last is not None
         for block in ids:
             node = nodes[block]
             last.next, node.prev = node, last
@@ -80,10 +77,10 @@ class LinkedListPool:
     def remove(self, id: int) -> None:
         """Take one block out of the middle. Raises ValueError if it is not free."""
         node = self._nodes[id] if 0 <= id < len(self._nodes) else None
-        if node is None or node.prev is None or node.next is None:
+        if node is None or node.next is node:
             raise ValueError(f"block {id} is not free")
         node.prev.next, node.next.prev = node.next, node.prev
-        node.next = node.prev = None
+        node.next = node.prev = node
         self._num_free -= 1
 
     def find_contiguous(self, k: int) -> int | None:
@@ -107,7 +104,7 @@ class LinkedListPool:
     def _free_ids(self) -> list[int]:
         ids = []
         node = self._head.next
-        while node is not None and node is not self._tail:
+        while node is not self._tail:
             ids.append(node.block)
             node = node.next
         return ids

@@ -58,6 +58,12 @@ _RATE = (
     "rate that was held. Dotted: step time x rate, from steps back to back. Both axes are "
     "logarithmic.",
 )
+_HAND_OUTS = (
+    "What a pool trades",
+    "Each trail is a pool, each mark a setting, the last one largest. Up is dearer; right is more "
+    "contiguous, so that a hand-out moves to another device in fewer copies. Both axes are "
+    "logarithmic.",
+)
 _SCALES = "Both axes are logarithmic; a level line does not grow."
 _STYLES: tuple[tuple[str, str, tuple[CallStyle, ...]], ...] = (
     ("", "native loop", ("native",)),
@@ -88,6 +94,7 @@ def draw_pictures(run: Run) -> list[Picture]:
             pictures += rates
             if not rates:
                 pictures += _of_growth(run, sweep, taken)
+            pictures += _of_pools(run, sweep, taken)
             for setting in pictured(run, sweep):
                 pictures += _of_setting(run, setting, taken)
     return pictures
@@ -189,6 +196,19 @@ def _of_growth(run: Run, sweep: Sweep, taken: set[str]) -> Iterator[Picture]:
             draw_growth(run, sweep, panels, title),
             sweep.scenario,
         )
+
+
+def _of_pools(run: Run, sweep: Sweep, taken: set[str]) -> Iterator[Picture]:
+    from blockmark.report.plots.hand_outs import draw_hand_outs, trails_of
+
+    trails = trails_of(run, sweep)
+    if not trails:
+        return
+    kind, caption = _HAND_OUTS
+    title = f"{kind}: {sweep.scenario}"
+    slug = _free_slug("-".join(["hand-outs", *_of_many(run, sweep.scenario)]), taken)
+    data = draw_hand_outs(run, trails, title)
+    yield Picture(f"{slug[1:]}.png", title, caption, None, data, sweep.scenario)
 
 
 def _of_rates(run: Run, sweep: Sweep, taken: set[str]) -> Iterator[Picture]:

@@ -14,7 +14,7 @@ from blockmark.report.table import Table
 from blockmark.runs.model import Run, Setting
 
 # Workload -> module of this package.
-_VIEWS: dict[str, str] = {}
+_VIEWS: dict[str, str] = {"capacity": "capacity"}
 
 
 class StudyView(Protocol):

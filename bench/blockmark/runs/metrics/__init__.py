@@ -7,7 +7,7 @@ of this package and one probe.
 
 from __future__ import annotations
 
-from . import conditions, costs, counters, counts, pools, rate, shares
+from . import capacity, conditions, costs, counters, counts, pools, rate, shares
 from .row import Direction, Kind, Metric
 
 __all__ = [
@@ -32,6 +32,7 @@ METRICS: dict[str, Metric] = {
         counters.rows((*costs.ROWS, *pools.ROWS)),
         counts.ROWS,
         conditions.ROWS,
+        capacity.ROWS,
     )
     for row in rows
 }

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ConfigError
+from .capacity import CAPACITY
 from .key import Key, Value, nearest
 from .replayed import DEFAULT_MODELS, MODELS, REPLAYED, ROWS
 from .study import StudyKeys
@@ -33,7 +34,7 @@ __all__ = [
 ]
 
 # A study is a workload that measures something else than the replay of a Program.
-_STUDIES: tuple[StudyKeys, ...] = ()
+_STUDIES: tuple[StudyKeys, ...] = (CAPACITY,)
 STUDIES: dict[str, StudyKeys] = {study.name: study for study in _STUDIES}
 WORKLOADS = (*REPLAYED, *STUDIES)
 

@@ -9,5 +9,6 @@ from .known import FORMATS
 from .request import Request
 from .summary import summarise
 from .trace import Trace, open_trace
+from .window import time_window
 
-__all__ = ["FORMATS", "Request", "Trace", "block_hashes", "open_trace", "summarise"]
+__all__ = ["FORMATS", "Request", "Trace", "block_hashes", "open_trace", "summarise", "time_window"]

@@ -51,7 +51,7 @@ class BitmapPool {
   }
   void give(Id id) {
     ++num_free_;
-    set(0, static_cast<std::int64_t>(id) / 64, bit_of(id));
+    set(0, word_of(id), bit_of(id));
   }
 
   // Word by word: one search and one store for as many blocks as the word has.
@@ -59,9 +59,9 @@ class BitmapPool {
     num_free_ -= k;
     while (k > 0) {
       const std::int64_t first = next_free(cursor_);
-      const std::int64_t word = first / 64;
+      const std::int64_t word = first >> 6;
       std::uint64_t& stored = levels_[0].words[word];
-      const std::uint64_t offered = stored & (all << (first % 64));
+      const std::uint64_t offered = stored & (all << (first & 63));
       std::uint64_t left = offered;
       if (offered == all && k >= 64) {
         for (std::int64_t i = 0; i < 64; ++i) out[i] = static_cast<Id>(first + i);
@@ -84,11 +84,11 @@ class BitmapPool {
   void give(const Id* ids, std::int64_t k) {
     num_free_ += k;
     for (std::int64_t i = 0; i < k;) {
-      const std::int64_t word = static_cast<std::int64_t>(ids[i]) / 64;
+      const std::int64_t word = word_of(ids[i]);
       std::uint64_t bits = 0;
       do {
         bits |= bit_of(ids[i]);
-      } while (++i < k && static_cast<std::int64_t>(ids[i]) / 64 == word);
+      } while (++i < k && word_of(ids[i]) == word);
       set(0, word, bits);
     }
   }
@@ -100,7 +100,7 @@ class BitmapPool {
   // Any block that is free. It keeps no order, so one that comes back has lost its age.
   void remove(Id id) {
     --num_free_;
-    const std::int64_t word = static_cast<std::int64_t>(id) / 64;
+    const std::int64_t word = word_of(id);
     if ((levels_[0].words[word] &= ~bit_of(id)) == 0) clear_above(word);
   }
   FreeWords free_words() const { return {levels_[0].words, total_}; }
@@ -123,6 +123,8 @@ class BitmapPool {
     } while (bits > 1);
     return words;
   }
+  // Shifts: a signed division by 64 would round towards zero, which no id needs.
+  static std::int64_t word_of(Id id) { return static_cast<std::int64_t>(id) >> 6; }
   static std::uint64_t bit_of(Id id) {
     return std::uint64_t{1} << (static_cast<std::uint64_t>(id) % 64);
   }
@@ -132,9 +134,9 @@ class BitmapPool {
     std::int64_t at = from;
     int level = 0;
     for (;;) {
-      const std::int64_t word = at / 64;
+      const std::int64_t word = at >> 6;
       if (word < levels_[level].size) {
-        const std::uint64_t bits = levels_[level].words[word] & (all << (at % 64));
+        const std::uint64_t bits = levels_[level].words[word] & (all << (at & 63));
         if (bits != 0) {
           at = word * 64 + std::countr_zero(bits);
           break;
@@ -159,15 +161,15 @@ class BitmapPool {
       const std::uint64_t before = levels_[level].words[word];
       levels_[level].words[word] = before | bits;
       if (before != 0) return;
-      bits = std::uint64_t{1} << (word % 64);
-      word /= 64;
+      bits = std::uint64_t{1} << (word & 63);
+      word >>= 6;
     }
   }
   // `word` of the lowest level has no free block any more.
   void clear_above(std::int64_t word) {
     for (int level = 1; level < depth_; ++level) {
-      const std::uint64_t bit = std::uint64_t{1} << (word % 64);
-      word /= 64;
+      const std::uint64_t bit = std::uint64_t{1} << (word & 63);
+      word >>= 6;
       if ((levels_[level].words[word] &= ~bit) != 0) return;
     }
   }
