@@ -7,12 +7,16 @@ PIP_COMPILE := $(UV) pip compile -q --universal --python-version 3.11 --generate
 	--no-emit-index-url --no-emit-find-links --no-annotate --no-header
 SOURCES := $(shell find impls/blockmark_impls/native -type f) CMakeLists.txt pyproject.toml
 
-.PHONY: bench test gate baseline lint types unit lock readme sample clean
+.PHONY: bench test corpus gate baseline lint types unit lock readme sample clean
 
 bench: $(VENV)/.installed
 	$(BIN)/blockmark run decode
 
 test: $(VENV)/.native lint types unit
+
+# The proof held against classes that are each wrong in one way, those in C++ too.
+corpus: $(VENV)/.native
+	$(BIN)/blockmark verify --corpus
 
 # Counts that repeat to the last digit, against those that are stored. Skipped with a word
 # where valgrind is missing or nothing is stored for this compiler.

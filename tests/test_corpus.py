@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-import os
+import re
+import shutil
+import subprocess
 from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from blockmark.measure.corpus import Member, default_folder, read_corpus, try_corpus
+from blockmark.measure.corpus import (
+    Member,
+    default_folder,
+    read_corpus,
+    right_members,
+    try_corpus,
+)
 from blockmark.measure.corpus_job import prove_each
 from blockmark.workload.keys import ConfigError
+from blockmark_impls.build_tools import NATIVE as NATIVE_HEADERS
 from cli import blockmark
 
 MEMBERS = read_corpus(default_folder())
@@ -97,14 +106,17 @@ def test_a_corpus_of_ones_own_names_what_was_missed(tmp_path: Path) -> None:
     assert caught.split()[:3] == ["caught", "Leaks", "leak"]
     assert missed.split() == ["MISSED", "Fine", "none"]
     assert summary.startswith("1 of 2 caught in ")
-    assert summary.endswith("; 0 of 9 right ones flagged")
+    assert len(right_members()) >= 9
+    assert summary.endswith(f"; 0 of {len(right_members())} right ones flagged")
 
 
 def test_one_that_dies_unannounced_takes_no_other_with_it(tmp_path: Path) -> None:
     text = (
         BROKEN
         + '''
-import os
+import re
+import shutil
+import subprocess
 
 class Dies(VectorManager):
     """Ends the process that others share."""
@@ -157,11 +169,17 @@ def test_options_that_do_not_go_together(tmp_path: Path, words: list[str]) -> No
     assert len(done.stderr.splitlines()) == 1
 
 
-def test_faults_in_cpp_are_caught(build_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(os.environ, "XDG_CACHE_HOME", str(build_cache))
-    missed = [
-        (tried.name, tried.reason)
-        for tried in try_corpus(NATIVE, random_programs=60, seed=1)
-        if not tried.caught
-    ]
-    assert missed == []
+@pytest.mark.parametrize("header", sorted({m.target.rpartition(":")[0] for m in NATIVE}))
+def test_faults_in_cpp_compile_and_are_offered(header: str) -> None:
+    """Against the concepts; `make corpus` builds them and holds them against the proof."""
+    if (compiler := shutil.which("g++") or shutil.which("clang++")) is None:
+        pytest.skip("there is no C++ compiler")
+    done = subprocess.run(
+        [compiler, "-std=c++20", "-fsyntax-only", f"-I{NATIVE_HEADERS}", "-x", "c++", header],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    offered = re.findall(r"^BLOCKMARK_(?:POOL|TABLE)\((\w+)\);", Path(header).read_text(), re.M)
+    assert offered == [m.name for m in NATIVE if m.target.startswith(header)]

@@ -229,7 +229,7 @@ class RefusesTheLast(ListPool):
         (
             GivesTwice,
             [
-                "total_blocks=1",
+                "Pool(total_blocks=1)",
                 " 1  take(1)",
                 " 2  give([0])  <- then num_free is 2; it should be 1",
             ],
@@ -237,7 +237,7 @@ class RefusesTheLast(ListPool):
         (
             RefusesTheLast,
             [
-                "total_blocks=3",
+                "Pool(total_blocks=3)",
                 " 1  take(3)  <- raised OutOfBlocks('4 blocks wanted, 3 free')",
             ],
         ),

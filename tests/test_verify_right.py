@@ -13,10 +13,12 @@ from blockmark.workload.pool_ops import OPTIONAL, SIZES, random_pool_program
 from blockmark.workload.program import Program
 from blockmark.workload.random_ops import random_config, random_program
 from blockmark_impls.contract import PoolConfig
-from blockmark_impls.registry import builtin_names, resolve
+from blockmark_impls.registry import names_of, resolve
 
 PROGRAMS, CALLS = 500, 40
-RIGHT = [impl.name for name in builtin_names() for impl in resolve(name) if impl.kind == "manager"]
+RIGHT = [impl for name in names_of("manager") for impl in resolve(name)]
+MANAGERS = [impl.name for impl in RIGHT if not impl.pool_alone]
+POOLS = [impl.name for impl in RIGHT]
 
 
 @cache
@@ -29,7 +31,7 @@ def programs() -> list[tuple[PoolConfig, Program]]:
     return made
 
 
-@pytest.mark.parametrize("name", RIGHT)
+@pytest.mark.parametrize("name", MANAGERS)
 def test_a_right_manager_is_never_flagged(name: str) -> None:
     (impl,) = resolve(name)
     for config, program in programs():
@@ -37,7 +39,7 @@ def test_a_right_manager_is_never_flagged(name: str) -> None:
         checker.replay(program, range(program.num_steps), compare_every=5)
 
 
-@pytest.mark.parametrize("name", RIGHT)
+@pytest.mark.parametrize("name", POOLS)
 def test_a_right_pool_is_never_flagged(name: str) -> None:
     (impl,) = resolve(name)
     for number in range(PROGRAMS // 5):

@@ -173,13 +173,11 @@ def try_corpus(
 
 
 def right_members() -> list[Member]:
-    """The built-in implementations, in which nothing may be found."""
-    from blockmark_impls.registry import builtin_names, resolve
+    """The managers and pools of the package, in which nothing may be found."""
+    from blockmark_impls.registry import names_of, resolve
 
-    found = [each for name in builtin_names() for each in resolve(name)]
-    return [
-        Member(impl.name, impl.target, "", impl.summary) for impl in found if impl.kind == "manager"
-    ]
+    found = [impl for name in names_of("manager") for impl in resolve(name)]
+    return [Member(impl.name, impl.target, "", impl.summary) for impl in found]
 
 
 def _batches(members: Sequence[Member]) -> list[list[Member]]:

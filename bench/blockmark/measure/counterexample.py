@@ -135,7 +135,7 @@ class PoolFault:
         )
         case = shrinker.shrink(case, seconds)
         checker = self._play(case.size, case.steps)
-        lines = [f"total_blocks={case.size}"]
+        lines = [f"Pool(total_blocks={case.size})"]
         return lines + _numbered(checker[0].written, case.says)
 
     def _attempt(self, total_blocks: int, calls: Sequence[PoolCall]) -> Case[int, PoolCall] | None:
@@ -174,6 +174,8 @@ def _numbered(calls: Iterator[str] | Sequence[str], says: str) -> list[str]:
 
 
 def _smaller_calls(call: Call) -> Iterator[Call]:
+    if call.method == "fork" and call.operands[2] is not None:
+        yield Call("fork", (*call.operands[:2], None))
     for place, operand in enumerate(call.operands):
         if isinstance(operand, tuple) or operand is None:
             continue

@@ -115,8 +115,12 @@ class PoolChecker:
                 return
             top = range(self.total_blocks - 1, self.total_blocks - blocks - 1, -1)
             wanted = list(zip((b for b in top if b not in free), sorted(free), strict=False))
-            if (got := [tuple(move) for move in self.pool.plan_compaction(blocks)]) != wanted:
-                raise WrongAnswer(f"returned {got}; it should be {wanted}")
+            got = [tuple(move) for move in self.pool.plan_compaction(blocks)]
+            if len(got) != len(wanted):
+                raise WrongAnswer(f"returned {len(got)} moves; it should be {len(wanted)}")
+            for number, (ours, theirs) in enumerate(zip(wanted, got, strict=True)):
+                if ours != theirs:
+                    raise WrongAnswer(f"move {number} is {theirs}; it should be {ours}")
 
         self._do(f"plan_compaction({blocks})", plan)
 
