@@ -2,12 +2,13 @@
 PYTHON ?= python3
 VENV := .venv
 BIN  := $(VENV)/bin
+ENGINES ?= $(BIN)/python
 UV   := VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/uv
 PIP_COMPILE := $(UV) pip compile -q --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --no-emit-find-links --no-annotate --no-header
 SOURCES := $(shell find impls/blockmark_impls/native -type f) CMakeLists.txt pyproject.toml
 
-.PHONY: bench test corpus gate baseline lint types unit lock readme sample clean
+.PHONY: bench test corpus gate baseline lint types unit lock readme sample engines clean
 
 bench: $(VENV)/.installed
 	$(BIN)/blockmark run decode
@@ -44,6 +45,14 @@ readme: $(VENV)/.installed
 	PATH="$(CURDIR)/$(BIN):$$PATH" blockmark report reports/step-rate/run.json --output reports/step-rate
 	PATH="$(CURDIR)/$(BIN):$$PATH" blockmark claims --run reports/claims/run.json --sensitivity --splice docs/claims.md
 	$(BIN)/python tests/simulation/gate_simulation.py --splice docs/gate.md
+	test ! -f reports/engine-pool/run.json || PATH="$(CURDIR)/$(BIN):$$PATH" blockmark report reports/engine-pool/run.json --output reports/engine-pool --splice README.md --ladder
+
+# The engines' pools, and the ladder in README.md. ENGINES is a Python that has the engines
+# and blockmark; see docs/engines.md.
+engines: $(VENV)/.installed
+	$(ENGINES) -m blockmark run engine-pool --report reports/engine-pool
+	cp "$$(ls -d results/[0-9]* | tail -n 1)/run.json" reports/engine-pool/run.json
+	$(MAKE) readme
 
 # Measure again, and put the new numbers into the sample reports and README.md.
 sample: $(VENV)/.installed

@@ -59,13 +59,18 @@ def ladder_tables(run: Run) -> list[Table]:
     )
     for title, rungs in pools:
         for pool in dict.fromkeys(str(s.params.get("pool", "")) for s in run.settings):
-            settings = [s for s in run.settings if str(s.params.get("pool", "")) == pool]
+            settings = _shown([s for s in run.settings if str(s.params.get("pool", "")) == pool])
             table = _table(run, settings, rungs, ("take_ns", "give_ns"), f"{title}, {pool} pool")
             tables += [table] if table else []
     for title, rungs in packs:
         table = _table(run, run.settings, rungs, ("pack_step_ns",), title)
         tables += [table] if table else []
     return tables
+
+
+def _shown(settings: Sequence[Setting]) -> Sequence[Setting]:
+    some = [setting for setting in settings if setting.params.get("batch") in _BATCHES]
+    return some or settings
 
 
 def engines_of(run: Run) -> str:
@@ -110,6 +115,9 @@ def _table(
         (f"Costs are of {what}. {_NOTE}",),
     )
 
+
+# Of many batches these are shown: a call for each block, and a call for many.
+_BATCHES = (1, 64)
 
 _NOTE = (
     "A rung does less work than the one above and says what is gone, so no factor here compares "
