@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .models import Measured, full_rows
+from .measured import Measured
+from .models import full_rows
 from .program import Op, ProgramBuilder
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from .errors import ConfigError
 from .load import Load
-from .models import Measured
+from .measured import Measured
 from .oracle import Oracle
 from .program import METHODS, Op, ProgramBuilder, ProgramError
 from .recording import is_pool_program, load_recording

@@ -39,6 +39,10 @@ class VllmManager:
         self._manager = _manager(config, caching)
         must_have(self._manager, ("allocate_slots", "free", "get_block_ids", "block_pool"), "vLLM")
         self._allocate_slots = self._manager.allocate_slots
+        # The lists that `get_block_ids` copies whole; an engine reads the one entry it needs.
+        coordinator = getattr(self._manager, "coordinator", None)
+        of_groups = getattr(coordinator, "single_type_managers", ())
+        self._blocks = getattr(of_groups[0], "req_to_blocks", None) if of_groups else None
 
     @property
     def num_free_blocks(self) -> int:
@@ -90,10 +94,17 @@ class VllmManager:
 
     def lookup(self, seq: int, logical: int) -> int:
         request = self._requests.get(seq)
-        table = () if request is None else self._manager.get_block_ids(request.request_id)[0]
-        if not 0 <= logical < len(table):
-            raise UnknownSequence(f"sequence {seq} has no block {logical}")
-        return int(table[logical]) - 1
+        if request is None:
+            raise UnknownSequence(f"sequence {seq}")
+        if self._blocks is not None:
+            blocks = self._blocks[request.request_id]
+            if 0 <= logical < len(blocks):
+                return int(blocks[logical].block_id) - 1
+        else:
+            table = self._manager.get_block_ids(request.request_id)[0]
+            if 0 <= logical < len(table):
+                return int(table[logical]) - 1
+        raise UnknownSequence(f"sequence {seq} has no block {logical}")
 
     def num_tokens(self, seq: int) -> int:
         return self._tokens[seq]
