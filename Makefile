@@ -60,6 +60,10 @@ sample: $(VENV)/.installed
 	cp "$$(ls -d results/[0-9]* | tail -n 1)/run.json" reports/decode/run.json
 	$(BIN)/blockmark run step-rate --rounds 3 --report reports/step-rate
 	cp "$$(ls -d results/[0-9]* | tail -n 1)/run.json" reports/step-rate/run.json
+	$(BIN)/blockmark capacity --report reports/capacity
+	cp "$$(ls -d results/[0-9]* | tail -n 1)/run.json" reports/capacity/run.json
+	$(BIN)/blockmark contention --rounds 3 --report reports/contention
+	cp "$$(ls -d results/[0-9]* | tail -n 1)/run.json" reports/contention/run.json
 	$(BIN)/blockmark claims --sensitivity
 	cp "$$(ls -d results/[0-9]* | tail -n 1)/run.json" reports/claims/run.json
 	$(MAKE) readme

@@ -114,9 +114,7 @@ def test_one_that_dies_unannounced_takes_no_other_with_it(tmp_path: Path) -> Non
     text = (
         BROKEN
         + '''
-import re
-import shutil
-import subprocess
+import os
 
 class Dies(VectorManager):
     """Ends the process that others share."""

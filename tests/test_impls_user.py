@@ -86,7 +86,7 @@ def test_a_class_in_a_module_of_the_current_folder(folder: Path) -> None:
     assert found.profile_for(CONFIG).letters == "RC"
     assert found.reuse_order == "FIFO"
     assert found.call_styles == ("per-op",)
-    assert found.models == {"lookup", "alloc_free", "step", "pack", "fork"}
+    assert found.models == {"lookup", "alloc_free", "step", "pack", "pack_step", "fork"}
     assert {"free", "lookup", "num_free_blocks"} <= set(found.missing_operations)
     assert not {"allocate", "append_slot"} & set(found.missing_operations)
     assert found.make_manager(CONFIG).config == CONFIG

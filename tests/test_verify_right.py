@@ -16,7 +16,13 @@ from blockmark_impls.contract import PoolConfig
 from blockmark_impls.registry import names_of, resolve
 
 PROGRAMS, CALLS = 500, 40
-RIGHT = [impl for name in names_of("manager") for impl in resolve(name)]
+# Engines have proofs of their own, and are not installed here.
+RIGHT = [
+    impl
+    for name in names_of("manager")
+    for impl in resolve(name)
+    if getattr(impl.source, "proof", "contract") == "contract" and not impl.engine
+]
 MANAGERS = [impl.name for impl in RIGHT if not impl.pool_alone]
 POOLS = [impl.name for impl in RIGHT]
 

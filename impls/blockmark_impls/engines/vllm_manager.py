@@ -19,9 +19,6 @@ from ..contract import OutOfBlocks, SequenceExists, SequenceTooLong, UnknownSequ
 from .fitting import call_fitting, must_have
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from ..contract import PoolConfig
 
 _HEADS, _HEAD_SIZE = 1, 8
@@ -115,18 +112,6 @@ class VllmManager:
             raise UnknownSequence(f"sequence {seq}")
         ids = self._manager.get_block_ids(request.request_id)[0]
         return [block - 1 for block in ids]
-
-    def lookup_slots(
-        self, seqs: NDArray[np.int32], logicals: NDArray[np.int32], out: NDArray[np.int32]
-    ) -> None:
-        """Per step an engine asks for each table once, whole."""
-        for at, (seq, logical) in enumerate(zip(seqs.tolist(), logicals.tolist(), strict=True)):
-            out[at] = self.lookup(seq, logical)
-
-    def append_slots(self, seqs: NDArray[np.int32]) -> None:
-        """Not all or nothing: an engine preempts where it runs out."""
-        for seq in seqs.tolist():
-            self._grow(seq, 1)
 
     def _grow(self, seq: int, num_tokens: int) -> None:
         request = self._requests.get(seq)

@@ -27,12 +27,13 @@ def free_block_counts(
     """
     timed = set(names.values())
     found: dict[str, float] = {}
-    if "take_ns" in timed:
+    # A recording hands out what it did, of sizes of its own.
+    if "take_ns" in timed and params["workload"] != "recorded":
         batch = params["batch"]
-        outs = [list(pool.take(batch)) for _ in range(int(program.units[1]) // batch)]
+        outs = [_ids(pool.take(batch)) for _ in range(int(program.units[1]) // batch)]
         found["take_run_length"], found["take_descriptors"] = contiguity(outs)
     if timed & {"find_contiguous_ns", "compact_ns"}:
-        free = sorted(int(block) for block in pool.take(pool.num_free))
+        free = sorted(_ids(pool.take(pool.num_free)))
         found["longest_free_run"] = float(max(runs_of(free), default=0))
         if "find_contiguous_ns" in timed:
             found["contiguous_found"] = share_found(free, params["contiguous"])
@@ -40,6 +41,11 @@ def free_block_counts(
             top = int(len(free) * params["compact_share"])
             found["compact_moves"] = float(moves_to_free(free, params["total_blocks"], top))
     return {name: {"value": value} for name, value in found.items()}
+
+
+def _ids(blocks: Iterable[Any]) -> list[int]:
+    """The numbers of blocks, which some engines hand out as objects."""
+    return [int(getattr(block, "block_id", block)) for block in blocks]
 
 
 def runs_of(free: Iterable[int]) -> list[int]:
