@@ -18,7 +18,6 @@ from blockmark.verdict.capacity import (
     lengths_for_utilisation,
     paged_requests,
     reserved_requests,
-    reserved_utilisation,
     samples_for_saving,
     saved_by_samples,
     tokens_for_paged,
@@ -179,7 +178,6 @@ def test_arithmetic_of_the_published_setting() -> None:
     """The figures of shared/reference/claims.md, section 4, which were reckoned by hand."""
     assert paged_requests(58_970, 1024, 256, 16) == 46
     assert [reserved_requests(58_970, length) for length in (2048, 4096, 8192)] == [28, 14, 7]
-    assert reserved_utilisation(1024, 256, 2048) == pytest.approx(0.5625)
     assert tokens_for_paged(24, 1024, 256, 16) == Span(30_720, 31_999)
     # 8 slots: max_len from 3,414 of the smallest memory to below 4,000 of the largest.
     assert lengths_for_reserved(8, 30_720).low == 3_414

@@ -22,11 +22,6 @@ def reserved_requests(tokens: int, max_len: int) -> int:
     return tokens // max_len
 
 
-def reserved_utilisation(prompt: int, output: int, max_len: int) -> float:
-    """Share of a slot that a request has written on average: (P + O / 2) / max_len."""
-    return (prompt + output / 2) / max_len
-
-
 @dataclass(frozen=True, slots=True)
 class Span:
     """Whole numbers from `low` to `high`; none if `low` is above."""
