@@ -256,7 +256,7 @@ def _oversubscribed(sweep: Sweep) -> list[str]:
 
 
 def _ahead(run: Run, setting: Setting) -> list[str]:
-    """The scheme with the most pairs, if its interval stands apart from the next one's."""
+    """The scheme with the most pairs, and whether its interval stands apart from the next one's."""
     ranked = sorted(
         (
             (value.value, value, cell.impl)
@@ -275,8 +275,12 @@ def _ahead(run: Run, setting: Setting) -> list[str]:
         ranked[-1],
     )
     where = f"{_title(setting)}, think time {count(_number(setting, 'think_ns'))} ns"
-    apart = first.low is not None and second.high is not None and first.low > second.high
-    who = f"{name} does most" if apart else f"{name} and {next_name} do not differ for certain"
+    if first.low is None or second.high is None:
+        who = f"{name} did most in a single round, which has no interval"
+    elif first.low > second.high:
+        who = f"{name} does most"
+    else:
+        who = f"{name} and {next_name} do not differ for certain"
     return [
         f"{where}: {who}, {significant(most / 1e6)} million pairs/s, "
         f"{times(most / least)} those of {last_name}."
