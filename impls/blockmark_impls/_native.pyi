@@ -453,6 +453,17 @@ def python_allocations_start() -> None:
 def python_allocations_stop() -> int:
     """Stop, and return the requests since the start. Raises ValueError if not started."""
 
+def stack_samples_start(fd: int) -> None:
+    """From here on a SIGALRM that meets this thread writes its Python stack to `fd`, in the
+    text of faulthandler, which must be registered for SIGALRM first. A walk that faults ends
+    in the line `Lost`. Raises ValueError if started already, or without such a handler.
+    """
+
+def stack_samples_stop() -> int:
+    """Put the signal handlers back; returns the samples lost. Raises ValueError if not
+    started.
+    """
+
 def pace_nothing(
     interval_ns: int, duration_ns: int, pacing: str, stream: Evictor | None = None
 ) -> Paced:

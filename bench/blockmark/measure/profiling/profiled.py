@@ -211,7 +211,7 @@ class _Python(_Tool):
         return steps
 
     def finish(self) -> dict[str, Any]:
-        return {"stacks": self._sampler.stacks()}
+        return {"stacks": self._sampler.stacks(), "lost": self._sampler.lost}
 
 
 def _steps_a_turn(cursor: Cursor) -> int:

@@ -5,6 +5,10 @@ handler writes the stack as it is, from within the signal. A handler in Python w
 do: it runs only where the interpreter next looks for signals, which is mostly at the
 start of a function or of a loop's turn, and would charge those with what ran before.
 A call into the C++ core is charged to the line that made it.
+
+CPython 3.11 and 3.12 have no valid innermost frame for some instructions while C enters a
+function in Python (map, sorted with a key), and a look at the stack then crashes. The core
+keeps such a look from taking the process along; the sample is lost, and counted as lost.
 """
 
 from __future__ import annotations
@@ -16,6 +20,11 @@ import signal
 from typing import TYPE_CHECKING
 
 from .tracebacks import Call, parse_tracebacks
+
+try:
+    from blockmark_impls import _native
+except ImportError:  # without the core a sample may crash the process
+    _native = None  # type: ignore[assignment]
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,7 +40,7 @@ class Sampler:
 
     `root` is the outermost function that is kept of a stack, and samples without it are
     dropped. `file` takes the stacks as text. Wall clock: time in which the process does
-    not run is charged to where it stood.
+    not run is charged to where it stood. `lost` counts the samples that could not be taken.
     """
 
     def __init__(self, root: CodeType, file: Path, seed: int) -> None:
@@ -39,11 +48,14 @@ class Sampler:
         self._path = file
         self._file = file.open("w")
         self._gaps = random.Random(seed)
+        self.lost = 0
 
     def start(self) -> None:
         """Start the timer; samples are held back until a region is entered."""
         self.leave()
         faulthandler.register(signal.SIGALRM, self._file, all_threads=False)
+        if _native is not None:
+            _native.stack_samples_start(self._file.fileno())
         self.arm()
 
     def arm(self) -> None:
@@ -54,6 +66,8 @@ class Sampler:
     def stop(self) -> None:
         """Stop the timer. A sample that is still held back is not taken."""
         signal.setitimer(signal.ITIMER_REAL, 0)
+        if _native is not None:
+            self.lost += _native.stack_samples_stop()
         signal.signal(signal.SIGALRM, signal.SIG_IGN)
         self.enter()
         faulthandler.unregister(signal.SIGALRM)

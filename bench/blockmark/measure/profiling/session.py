@@ -57,6 +57,7 @@ _ENTERED_BEFORE = (
     "The interpreter's loop was entered before counting began; its instructions are charged to "
     "the function that called it."
 )
+_LOST = "{:,} samples were lost: C was entering a function in Python, which has no stack yet."
 # The outermost function of a native replay: what is above it is the way in from Python.
 _NATIVE_ROOT = "Replay<"
 
@@ -283,7 +284,8 @@ class _Run:
         ]
         (self.place / "stacks.txt").write_text(collapsed(stacks), "utf-8", "replace")
         tool = "a timer of 1.2 to 2.4 ms"
-        return _of_stacks("python", stacks), tool, (), ("stacks.txt",)
+        notes = [_LOST.format(answer["lost"])] if answer["lost"] else []
+        return _of_stacks("python", stacks), tool, tuple(notes), ("stacks.txt",)
 
 
 _Read = tuple[Profile, str, tuple[str, ...], tuple[str, ...]]

@@ -7,6 +7,7 @@
 #include "../conditions.hpp"
 #include "../histogram.hpp"
 #include "../python_allocations.hpp"
+#include "../stack_samples.hpp"
 #include "python.hpp"
 
 namespace blockmark {
@@ -67,12 +68,18 @@ void bind_allocations(nb::module_& m) {
   m.def("python_allocations_stop", &python_allocations_stop);
 }
 
+void bind_stack_samples(nb::module_& m) {
+  m.def("stack_samples_start", &stack_samples_start, nb::arg("fd"));
+  m.def("stack_samples_stop", &stack_samples_stop);
+}
+
 }  // namespace
 
 void bind_measuring(nb::module_& m) {
   bind_program(m);
   bind_histogram(m);
   bind_conditions(m);
+  bind_stack_samples(m);
   bind_allocations(m);
 }
 
