@@ -100,7 +100,8 @@ def test_the_growth_stands_before_its_settings_with_pictures_and_tables() -> Non
         "alloc + free, burst, ns",
         "alloc + free, mixed, ns",
         "pack, per row, ns",
-        "pool alone: take + give, ns",
+        "pool alone: take, ns",
+        "pool alone: give, ns",
         "block tables, KiB",
     ]
     assert tables(growth)[0][0] == [

@@ -15,6 +15,7 @@ from blockmark.report.answers import answers
 from blockmark.report.counter_table import operation_counter_tables, step_counter_tables
 from blockmark.report.gaps import general_gaps, unmeasured_along, unmeasured_metrics
 from blockmark.report.growth_table import has_long_titles, screen_tables
+from blockmark.report.ladder import short_ladder_tables
 from blockmark.report.layout import Line, Role, cell_width, layout, wrap
 from blockmark.report.leaders import leaders
 from blockmark.report.load import common_sentence, load_sentence, load_table
@@ -103,6 +104,9 @@ def print_run(
         for table in rate_sweep_tables(run, sweep):
             screen.table(table)
             notes.update(dict.fromkeys(table.notes))
+    for table in short_ladder_tables(run):
+        screen.table(table)
+        notes.update(dict.fromkeys(table.notes))
     if not run.settings:
         screen.say("Nothing was measured.")
     screen.blank()

@@ -11,12 +11,14 @@ from blockmark.report.growth import (
     CHAIN,
     COMPACT,
     FIND,
+    GIVE,
     MIXED,
     PACK_ROW,
     REMOVE,
     STEP,
     STEP_EACH,
     TABLES,
+    TAKE,
     TAKE_GIVE,
     Line,
     Quantity,
@@ -30,7 +32,7 @@ from blockmark.report.table import Column, Entry, Group, Row, Table, measured
 from blockmark.runs.model import CallStyle, Cell, MetricValue, Run, Setting
 from blockmark.verdict.headline import without_call_style
 
-_REPORT = (STEP, CHAIN, BURST, MIXED, PACK_ROW, TAKE_GIVE, REMOVE, FIND, COMPACT, TABLES)
+_REPORT = (STEP, CHAIN, BURST, MIXED, PACK_ROW, TAKE, GIVE, REMOVE, FIND, COMPACT, TABLES)
 _SCREEN = (STEP, CHAIN, BURST, MIXED, TABLES)
 # Beyond this factor a common unit would make one end of a table unreadable.
 _ONE_UNIT = 1e5
@@ -59,8 +61,9 @@ def screen_tables(run: Run, sweep: Sweep) -> list[Table]:
     everywhere = tuple(CALL_STYLES)
     inner: tuple[CallStyle, ...] = ("native",) if native else everywhere
     quantities = [*_with_each(sweep, _SCREEN), *([TAKE_GIVE] if "batch" in sweep.axes else [])]
-    steps = STEP, STEP_EACH
-    wanted = {quantity: everywhere if quantity in steps else inner for quantity in quantities}
+    # Where the batch is the question, so is who pays for a call.
+    whole = STEP, STEP_EACH, TAKE_GIVE
+    wanted = {quantity: everywhere if quantity in whole else inner for quantity in quantities}
     short = has_long_titles(sweep)
     found = _tables(run, sweep, wanted, short=short)
     return found or _tables(run, sweep, dict.fromkeys(_REPORT, everywhere), short=short)

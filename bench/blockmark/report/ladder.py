@@ -7,12 +7,12 @@ no headline: those are formed within one profile.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from blockmark.report.numbers import scale_for, significant, times
-from blockmark.report.order import value_of
-from blockmark.report.table import Column, Entry, Group, Row, Table
-from blockmark.runs.model import CallStyle, Cell, Run, Setting
+from blockmark.report.growth import TAKE_GIVE, Quantity, amount
+from blockmark.report.numbers import Scale, scale_for, times
+from blockmark.report.table import Column, Entry, Group, Row, Table, measured
+from blockmark.runs.model import CallStyle, MetricValue, Run, Setting
 from blockmark.verdict.headline import without_call_style
 
 
@@ -27,7 +27,7 @@ class Rung:
 
 _POOL = (
     Rung("vllm-pool/py", "per-op", "nothing: the engine's pool"),
-    Rung("list-duties/py", "per-op", "block objects; the same duties in lists and dicts"),
+    Rung("list-duties/py", "per-op", "block objects, for the same duties in lists and dicts"),
     Rung("flat-stack/cpp", "per-op", "ref counts, prefix cache, Python inside a call"),
     Rung("flat-stack/cpp", "per-step", "a call from Python for each hand-out"),
     Rung("flat-stack/cpp", "native", "Python"),
@@ -35,37 +35,57 @@ _POOL = (
 _POOL_CACHING = (Rung("vllm-pool-caching/py", "per-op", _POOL[0].words), *_POOL[1:])
 _REBUILD = (
     Rung("vllm-table/py", "per-op", "nothing: every row rebuilt from its list"),
-    Rung("vector/py", "per-op", "tensors; every row written from its list"),
-    Rung("flat-stack/cpp", "per-op", "lists and Python inside the call; every row copied"),
+    Rung("vector/py", "per-op", "tensors, every row written from its list"),
+    Rung("flat-stack/cpp", "per-op", "lists and Python inside the call, every row copied"),
     Rung("flat-stack/cpp", "native", "the call from Python"),
 )
 _INCREMENTAL = (
     Rung("vllm-table/py[rows=incremental]", "per-op", "nothing: new entries only, then a commit"),
-    Rung("flat-stack/cpp", "per-op", "kept rows; every row copied from a flat table"),
+    Rung("flat-stack/cpp", "per-op", "kept rows, every row copied from a flat table"),
     Rung("flat-stack/cpp", "native", "the call from Python"),
 )
 
 
-_Ladder = tuple[str, tuple[Rung, ...]]
+_POOLS: tuple[tuple[str, tuple[Rung, ...]], ...] = (
+    ("caching off", _POOL),
+    ("caching on", _POOL_CACHING),
+)
+_PACKS: tuple[tuple[str, tuple[Rung, ...]], ...] = (
+    ("full rebuild", _REBUILD),
+    ("one step's new entries", _INCREMENTAL),
+)
+_Costs = tuple[MetricValue | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Ladder:
+    """The rungs of one ladder, and their costs in each setting that has the top one."""
+
+    title: str
+    rungs: tuple[Rung, ...]
+    quantity: Quantity
+    costs: tuple[tuple[Setting, _Costs], ...]
 
 
 def ladder_tables(run: Run) -> list[Table]:
-    """The ladders whose top rung the run measured, each with what it says."""
-    tables = []
-    pools: tuple[_Ladder, ...] = (("caching off", _POOL), ("caching on", _POOL_CACHING))
-    packs: tuple[_Ladder, ...] = (
-        ("full rebuild", _REBUILD),
-        ("one step's new entries", _INCREMENTAL),
-    )
-    for title, rungs in pools:
+    """The ladders whose top rung the run measured, with what each rung says."""
+    return [_whole(ladder) for ladder in _ladders(run)]
+
+
+def short_ladder_tables(run: Run) -> list[Table]:
+    """The same for a screen: costs and factors; what is dropped stands in the notes."""
+    return [_short(ladder) for ladder in _ladders(run)]
+
+
+def _ladders(run: Run) -> list[_Ladder]:
+    found = []
+    for title, rungs in _POOLS:
         for pool in dict.fromkeys(str(s.params.get("pool", "")) for s in run.settings):
             settings = _shown([s for s in run.settings if str(s.params.get("pool", "")) == pool])
-            table = _table(run, settings, rungs, ("take_ns", "give_ns"), f"{title}, {pool} pool")
-            tables += [table] if table else []
-    for title, rungs in packs:
-        table = _table(run, run.settings, rungs, ("pack_step_ns",), title)
-        tables += [table] if table else []
-    return tables
+            found.append(_ladder(run, settings, rungs, TAKE_GIVE, f"{title}, {pool} pool"))
+    for title, rungs in _PACKS:
+        found.append(_ladder(run, run.settings, rungs, _PACK_STEP, title))
+    return [ladder for ladder in found if ladder.costs]
 
 
 def _shown(settings: Sequence[Setting]) -> Sequence[Setting]:
@@ -80,46 +100,75 @@ def engines_of(run: Run) -> str:
     return ", ".join([*names, *([f"Python {python}"] if python else [])])
 
 
-def _table(
-    run: Run,
-    settings: Sequence[Setting],
-    rungs: Sequence[Rung],
-    metrics: tuple[str, ...],
-    title: str,
-) -> Table | None:
-    """One ladder: a column of costs for each setting, and the factor to the rung above."""
+def _ladder(
+    run: Run, settings: Sequence[Setting], rungs: tuple[Rung, ...], what: Quantity, title: str
+) -> _Ladder:
     costs = [
-        (setting, [_cost(run.cells_of(setting.key), rung, metrics) for rung in rungs])
-        for setting in settings
+        (setting, tuple(_cost(run, setting, rung, what) for rung in rungs)) for setting in settings
     ]
-    costs = [(setting, found) for setting, found in costs if found[0] is not None]
-    if not costs:
-        return None
-    scale = scale_for((cost for _, found in costs for cost in found), "ns")
+    known = tuple((setting, found) for setting, found in costs if found[0] is not None)
+    return _Ladder(f"{_engine(run, rungs[0])}: {title}", rungs, what, known)
+
+
+def _whole(ladder: _Ladder) -> Table:
+    """A column of costs for each setting, the factors to the engine and to the rung above."""
+    scale = _scale(ladder)
     columns: list[Column] = []
-    for setting, _ in costs:
-        name = f"n = {setting.params['batch']}" if "batch" in setting.params else "all rows"
-        columns += [Column(f"{name}, {scale.label}"), Column("of the engine"), Column("step")]
+    for setting, _ in ladder.costs:
+        columns += [Column(f"{_name(setting)}, {scale.label}"), _FACTOR, Column("step")]
     columns.append(Column("dropped", "word"))
     rows = []
-    for at, rung in enumerate(rungs):
+    for at, rung in enumerate(ladder.rungs):
         entries: list[Entry] = []
-        for _, found in costs:
-            entries += _entries(found, at, scale.factor)
+        for _, found in ladder.costs:
+            entries += [
+                _entry(found, at, scale.factor),
+                _ratio(found[0], found[at] if at else None),
+                _ratio(_above(found, at), found[at]),
+            ]
         rows.append(Row(f"{rung.impl}, {_STYLES[rung.style]}", (*entries, Entry(rung.words))))
-    what = _OF_BLOCKS if "take_ns" in metrics else "all rows written"
-    return Table(
-        f"{_engine(run, rungs[0])}: {title}",
-        tuple(columns),
-        (Group("", tuple(rows)),),
-        (f"Costs are of {what}. {_NOTE}",),
+    note = f"Costs are of {_WHAT[ladder.quantity]}. {_NOTE}"
+    return Table(ladder.title, tuple(columns), (Group("", tuple(rows)),), (note,))
+
+
+def _short(ladder: _Ladder) -> Table:
+    scale = _scale(ladder)
+    columns: list[Column] = []
+    for setting, _ in ladder.costs:
+        columns += [Column(f"{_name(setting)}, {scale.label}"), Column("factor")]
+    rows = []
+    for at, rung in enumerate(ladder.rungs):
+        entries = []
+        for _, found in ladder.costs:
+            entries += [
+                replace(_entry(found, at, scale.factor), interval=""),
+                _ratio(found[0], found[at] if at else None),
+            ]
+        rows.append(Row(f"{rung.impl}, {rung.style}", tuple(entries)))
+    drops = "; ".join(f"({at}) {rung.words}" for at, rung in enumerate(ladder.rungs[1:], 2))
+    note = (
+        f"A ladder's costs are of {_WHAT[ladder.quantity]}. Its factors are to the engine, across "
+        f"unlike work; gone from line to line: {drops}."
     )
+    return Table(ladder.title, tuple(columns), (Group("", tuple(rows)),), (note,))
 
 
-_OF_BLOCKS = (
-    "a block taken and given back; n blocks are taken in a call, and a step is some 4,096 blocks, "
-    "more than an engine takes in one, so that calling once per step is at its best here"
-)
+def _scale(ladder: _Ladder) -> Scale:
+    costs = [cost.value for _, found in ladder.costs for cost in found if cost is not None]
+    return scale_for(costs, "ns")
+
+
+def _name(setting: Setting) -> str:
+    return f"n = {setting.params['batch']}" if "batch" in setting.params else "all rows"
+
+
+_PACK_STEP = Quantity("pack after a step", ("pack_step_ns",))
+_WHAT = {
+    TAKE_GIVE: "a block taken and given back; n blocks are taken in a call, and a step is some "
+    "4,096 blocks, more than an engine takes in one, so that calling once per step is at its best "
+    "here",
+    _PACK_STEP: "all rows written",
+}
 # Of many batches these are shown: a call for each block, and a call for many.
 _BATCHES = (1, 64)
 
@@ -128,6 +177,7 @@ _NOTE = (
     "equal work. `of the engine`: the engine's cost divided by this one; `step`: the cost of the "
     "rung above divided by this one."
 )
+_FACTOR = Column("of the engine")
 _STYLES: dict[CallStyle, str] = {
     "native": "native loop",
     "per-op": "called per operation",
@@ -135,23 +185,28 @@ _STYLES: dict[CallStyle, str] = {
 }
 
 
-def _entries(found: Sequence[float | None], at: int, factor: float) -> list[Entry]:
-    cost, top = found[at], found[0]
-    if cost is None or not cost or top is None:
-        return [Entry(missing=True), Entry(), Entry()]
-    above = next((c for c in reversed(found[:at]) if c is not None), None)
-    ratios = [Entry(), Entry()]
-    if above is not None:
-        ratios = [Entry(times(top / cost)), Entry(times(above / cost))]
-    return [Entry(significant(cost * factor)), *ratios]
+def _entry(found: _Costs, at: int, factor: float) -> Entry:
+    cost = found[at]
+    return Entry(missing=True) if cost is None else measured(cost, factor)
 
 
-def _cost(cells: Sequence[Cell], rung: Rung, metrics: tuple[str, ...]) -> float | None:
-    """The sum of the metrics, in ns; None where one of them was not measured."""
-    for cell in cells:
+def _above(found: _Costs, at: int) -> MetricValue | None:
+    """The cost of the next rung above that has one."""
+    return next((cost for cost in reversed(found[:at]) if cost is not None), None)
+
+
+def _ratio(above: MetricValue | None, cost: MetricValue | None) -> Entry:
+    if above is None or cost is None or above.value is None or not cost.value:
+        return Entry()
+    return Entry(times(above.value / cost.value))
+
+
+def _cost(run: Run, setting: Setting, rung: Rung, what: Quantity) -> MetricValue | None:
+    """What a rung costs there; None where that was not measured."""
+    for cell in run.cells_of(setting.key):
         if without_call_style(cell.impl) == rung.impl and cell.call_style == rung.style:
-            found = [value_of(cell, metric) for metric in metrics]
-            return None if None in found else sum(value for value in found if value is not None)
+            cost = amount(setting, cell, what)
+            return None if cost is None or not cost.value else cost
     return None
 
 

@@ -103,7 +103,9 @@ def render_main_table(run: Run) -> str:
 def render_ladder(run: Run) -> str:
     """The ladder alone, with the machine, the day and the releases in a line."""
     parts = [QUICK] if run.quick else []
-    parts += [render_table(table) for table in ladder_tables(run)]
+    tables = ladder_tables(run)
+    parts += [render_table(replace(table, notes=())) for table in tables]
+    parts += dict.fromkeys(cell(note) for table in tables for note in table.notes)
     parts.append(
         cell(f"{machine_line(run)}; {effort(run)}; {run.created[:10]}; {engines_of(run)}.")
     )

@@ -56,6 +56,7 @@ def setting_name(run: Run, setting: Setting) -> str:
     return ", ".join(parts)
 
 
+_POOL_MODELS = frozenset({"pool", "free_space"})
 # Keys that say how many sequences one request has.
 _WIDTHS = ("beam_width", "parallel_samples")
 
@@ -64,6 +65,7 @@ def load_line(*settings: Setting) -> str:
     """The size of the load: `65,536 blocks x 16 tokens, 256 sequences, 74 % used`.
 
     Of several settings with the range of what differs: `1,024 to 65,536 blocks x 16 tokens`.
+    Where free pools alone were measured no sequence ran: `65,536 blocks x 16 tokens, 25 % held`.
     """
     parts = []
     params = [setting.params for setting in settings]
@@ -71,6 +73,9 @@ def load_line(*settings: Setting) -> str:
     if blocks:
         tokens = f" x {size} {'token' if size == '1' else 'tokens'}" if size else ""
         parts.append(f"{blocks} blocks{tokens}")
+    if all(_pools_alone(each) for each in params):
+        held = [share for each in params if (share := number(each, "pool_occupancy")) is not None]
+        return ", ".join([*parts, *([f"{_percent(held)} held"] if held else [])])
     running = _range(params, "concurrency")
     if running:
         # A request of one sequence is called that; beams and samples are several.
@@ -81,9 +86,19 @@ def load_line(*settings: Setting) -> str:
     facts = [setting.facts for setting in settings]
     used = [share for fact in facts if (share := number(fact, "occupancy_p95")) is not None]
     if used:
-        ends = dict.fromkeys(f"{share * 100:.0f}" for share in (min(used), max(used)))
-        parts.append(f"{' to '.join(ends)} % used")
+        parts.append(f"{_percent(used)} used")
     return ", ".join(parts)
+
+
+def _pools_alone(params: Mapping[str, Any]) -> bool:
+    models = params.get("models")
+    return isinstance(models, list | tuple) and bool(models) and _POOL_MODELS.issuperset(models)
+
+
+def _percent(shares: list[float]) -> str:
+    """`74 %`, or `50 to 99 %` where they differ."""
+    ends = dict.fromkeys(f"{share * 100:.0f}" for share in (min(shares), max(shares)))
+    return f"{' to '.join(ends)} %"
 
 
 def _range(facts: Iterable[Mapping[str, Any]], name: str) -> str:
@@ -204,9 +219,12 @@ def verification(run: Run, *settings: Setting) -> str:
 
 
 def step_words(setting: Setting) -> str:
-    """What a step does: `256 appends, 16 new blocks, 0.25 admitted, ...`; may be empty."""
+    """What a step does: `256 appends, 16 new blocks, 0.25 admitted, ...`; may be empty.
+
+    Empty too where free pools alone were measured: no step was replayed.
+    """
     operations = setting.facts.get("operations_per_step")
-    if not isinstance(operations, Mapping):
+    if not isinstance(operations, Mapping) or _pools_alone(setting.params):
         return ""
     # Blocks are no calls, so they may stand beside the calls as a fact of their own.
     if "blocks_taken_per_step" in setting.facts:

@@ -1,0 +1,34 @@
+"""What a line says of a load."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from blockmark.report.setting import load_line, step_words
+from blockmark.runs.model import Setting
+
+
+def setting(models: list[str], **params: Any) -> Setting:
+    params = {"models": models, "total_blocks": 65536, "block_size": 16, **params}
+    return Setting("s", {"concurrency": 256, **params}, {"occupancy_p95": 0.7509})
+
+
+def test_a_load_of_sequences() -> None:
+    line = load_line(setting(["step", "pool"], pool_occupancy=0.25))
+    assert line == "65,536 blocks x 16 tokens, 256 sequences, 75 % used"
+
+
+def test_pools_alone_have_no_sequences() -> None:
+    assert load_line(setting(["pool"], pool_occupancy=0.25)) == (
+        "65,536 blocks x 16 tokens, 25 % held"
+    )
+    several = [setting(["pool", "free_space"], pool_occupancy=share) for share in (0.5, 0.9, 0.99)]
+    assert load_line(*several) == "65,536 blocks x 16 tokens, 50 to 99 % held"
+    assert load_line(setting(["pool"])) == "65,536 blocks x 16 tokens"
+
+
+def test_pools_alone_replay_no_step() -> None:
+    facts = {"operations_per_step": {"append": 256.0, "free": 0.5}}
+    whole = Setting("s", {"models": ["step", "pool"]}, facts)
+    assert step_words(whole) == "256 appends, 0.5 freed"
+    assert step_words(Setting("s", {"models": ["pool"]}, facts)) == ""
