@@ -197,3 +197,28 @@ def test_the_last_lines_of_a_failing_build_are_shown(repo: Path, tmp_path: Path)
     assert "line 50" in done.stderr
     assert "line 7\n" not in done.stderr
     assert "HEAD does not build" in done.stderr
+
+
+def test_a_header_of_each_revision_is_built(repo: Path, build_cache: Path) -> None:
+    """The same name on both sides is another module: each side builds its own file."""
+    template = Path(__file__).parents[1] / "docs" / "bring-your-own" / "my_table.hpp"
+    table = template.read_text()
+    (repo / "table.hpp").write_text(table)
+    commit(repo, "a table")
+    old = "{ return ids_[at(seq, logical)]; }"
+    assert old in table
+    slow = "{ for (volatile int i = 0; i < 300; i = i + 1) {} return ids_[at(seq, logical)]; }"
+    words = ("--impl", "mine=table.hpp:MyTable", "--baseline-rev", "HEAD", *QUICK)
+    env = {"XDG_CACHE_HOME": str(build_cache)}
+    (repo / "table.hpp").write_text(table.replace(old, slow))
+    done = check(repo, *words, **env)
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "1 regressed, 0 improved" in done.stdout
+    (repo / "table.hpp").write_text(table.replace("id_type get(", "id_type gte("))
+    done = check(repo, *words, **env)
+    # Nothing else was asked for, so nothing could be compared.
+    assert done.returncode == 3, done.stdout + done.stderr
+    assert "missing in the candidate: tiny mine: table.hpp doesn't compile: table.hpp:" in (
+        " ".join(done.stdout.split())
+    )
+    assert done.stderr == ""

@@ -10,8 +10,8 @@ from typing import Any, cast
 
 import pytest
 
-from blockmark.measure.plan import Subject
 from blockmark.measure.sides import Side
+from blockmark.measure.subject import Subject
 from blockmark.sessions import check
 from blockmark.sessions.check import Effort, check_sides
 from blockmark.sessions.check_plan import Asked, Card, make_card
@@ -47,7 +47,7 @@ class Scripted:
     def _answer(self, request: dict[str, Any]) -> dict[str, Any]:
         if request["kind"] == "describe":
             found = {
-                target: [{**asdict(subject(target)), "models": ["step", "pack"], "file": None}]
+                target: [{"subject": asdict(subject(target)), "file": None}]
                 for target in request["targets"]
                 if target in self.impls
             }
@@ -119,6 +119,7 @@ def subject(name: str) -> Subject:
         call_style="per-op",
         call_styles=("per-op",),
         fixed_style=False,
+        models=("pack", "step"),
     )
 
 

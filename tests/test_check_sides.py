@@ -49,9 +49,10 @@ def test_a_part_that_the_folder_lacks_is_not_taken_from_elsewhere(
     assert not there.broken
     assert there.package["place"] == [str(other / "blockmark_impls")]
     assert there.package["core"]["native"] is False
-    assert [one["name"] for one in there.found["vector"]] == ["vector/py", "vector/cpp"]
-    assert there.found["vector"][1]["unavailable"]
-    assert not there.found["vector"][0]["unavailable"]
+    python, native = (one["subject"] for one in there.found["vector"])
+    assert (python["name"], native["name"]) == ("vector/py", "vector/cpp")
+    assert native["unavailable"]
+    assert not python["unavailable"]
     assert "nothing" in there.unknown
     # Other packages are found as before.
     assert here.package["numpy"] == there.package["numpy"] is not None
@@ -72,6 +73,21 @@ def test_versions_tell_whether_the_work_is_the_same(other: Path, tmp_path: Path)
     contract.write_text(contract.read_text().replace("CONTRACT_VERSION = 1", ""))
     there = describe_side(Side("there", other), [], cell)
     assert unlike(there, here) == "other contract: version 0 before, version 1 now"
+
+
+def test_a_package_from_before_user_code_had_an_error_of_its_own(
+    other: Path, tmp_path: Path
+) -> None:
+    cell = load_scenario(Path(tiny(tmp_path))).cells()[0]
+    registry = other / "blockmark_impls" / "registry.py"
+    text = registry.read_text()
+    older = text.replace("    LoadError,\n", "").replace('    "LoadError",\n', "")
+    assert len(older) < len(text)
+    registry.write_text(older)
+    there = describe_side(Side("there", other), ["vector", "missing.py:M"], cell)
+    assert not there.broken
+    assert list(there.found) == ["vector"]
+    assert there.unknown == {"missing.py:M": "missing.py: there is no such file"}
 
 
 def test_a_package_that_can_t_be_imported_says_why(other: Path, tmp_path: Path) -> None:

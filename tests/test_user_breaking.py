@@ -4,6 +4,7 @@ others finish.
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -58,6 +59,82 @@ def test_each_fault_has_its_line(lines: dict[str, str], name: str) -> None:
 def test_the_others_finish(lines: dict[str, str]) -> None:
     assert len(lines) == len(EXPECTED) + 1
     assert lines["vector/py"].startswith("ok ")
+
+
+# File -> what it says when it is loaded. None of it is code of ours that runs.
+NOT_LOADED = {
+    "raises.py:Manager": (
+        "raise OSError('no device')\n",
+        "raises.py can't be imported: OSError: no device (raises.py, line 1)",
+    ),
+    "leaves.py:Manager": (
+        "import os\nos._exit(5)\n",
+        "leaves can't be loaded: the process ended with code 5",
+    ),
+    "crashes.py:Manager": (
+        "import ctypes\nctypes.string_at(8)\n",
+        "crashes can't be loaded: the process crashed with SIGSEGV",
+    ),
+    "hangs.py:Manager": (
+        "import time\nwhile True:\n    time.sleep(1)\n",
+        "hangs can't be loaded: no answer within 4 s; it was ended",
+    ),
+    "misnamed.py:Mangaer": (
+        "class Manager:\n    pass\n",
+        'misnamed.py has no Mangaer; did you mean "Manager"?',
+    ),
+    "missing.py:Manager": (None, "missing.py: there is no such file"),
+    "no_such_package.blocks:Manager": (None, "no_such_package.blocks can't be imported: "),
+    "bad.hpp": ("#include <vektor>\n", "bad.hpp doesn't compile: bad.hpp:1: vektor: No such"),
+    "missing.hpp:Pool": (None, "missing.hpp: there is no such file"),
+}
+
+
+def test_what_can_not_be_loaded_is_a_result_and_the_others_finish(
+    tmp_path: Path, build_cache: Path
+) -> None:
+    words: list[str] = []
+    for target, (text, _) in NOT_LOADED.items():
+        file = target.partition(":")[0]
+        if text is not None:
+            (tmp_path / file).write_text(text)
+        words += ["--impl", f"{file.replace('.', '-') if text is None else file[:-3]}={target}"]
+    done = blockmark(
+        "run",
+        tiny(tmp_path),
+        *("--quick", "--timeout", "4", "--impl", "vector/py"),
+        *words,
+        cwd=tmp_path,
+        env={"XDG_CACHE_HOME": str(build_cache)},
+    )
+    assert done.returncode == 3, done.stderr
+    assert "Traceback" not in done.stdout + done.stderr
+    run = json.loads((tmp_path / "results" / "0001" / "run.json").read_text())
+    cells = {cell["impl"]: cell for cell in run["cells"]}
+    assert cells.pop("vector/py")["status"] == "ok"
+    assert len(cells) == len(NOT_LOADED)
+    for cell, (_, says) in zip(cells.values(), NOT_LOADED.values(), strict=True):
+        assert cell["status"] == "failed"
+        assert says in cell["reason"]
+        assert cell["impl"] in done.stdout
+        assert " ".join(says.split()[:4]) in " ".join(done.stdout.split())
+
+
+def test_verify_says_once_what_can_not_be_loaded(tmp_path: Path) -> None:
+    """In a scenario of two cells, beside one that is proved."""
+    words = ("--impl", "mine=missing.py:Manager", "--impl", "vector/py", "--programs", "2")
+    done = blockmark("verify", *words, cwd=tmp_path)
+    assert done.returncode == 3
+    assert [line.split()[0] for line in done.stdout.splitlines()] == ["failed", "ok", "ok"]
+    assert "missing.py: there is no such file" in done.stdout
+
+
+def test_alone_it_is_a_mistake_in_the_command(tmp_path: Path) -> None:
+    (tmp_path / "leaves.py").write_text("import os\nos._exit(5)\n")
+    done = blockmark("run", "--impl", "mine=leaves.py:Manager", cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr == "error: mine can't be loaded: the process ended with code 5\n"
+    assert not (tmp_path / "results").exists()
 
 
 def test_an_installed_package_offers_a_class_by_name(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from .build_errors import first_error
 from .build_tools import NATIVE, Tools, tools
-from .sources import TargetError
+from .sources import LoadError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -41,7 +41,7 @@ NO_OFFER = (
 _KEPT = 4  # modules of one header; an older one may still be running
 
 
-class BuildError(TargetError):
+class BuildError(LoadError):
     """A header that can't be built; `log` is the whole of what the compiler printed."""
 
     def __init__(self, message: str, log: str = "") -> None:
@@ -53,7 +53,7 @@ def build_header(header: Path, *, output: Path | None = None) -> Path:
     """The loadable module with what a header offers, built now or before.
 
     `output` names a file that it is also copied to. Raises BuildError where the header
-    is missing or doesn't compile, or `output` can't be written; TargetError where the
+    is missing or doesn't compile, or `output` can't be written; LoadError where the
     tools are missing.
     """
     path = header.resolve()

@@ -17,7 +17,7 @@ from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
-from .sources import TargetError, core
+from .sources import LoadError, core
 
 NATIVE = Path(__file__).with_name("native")
 # What CMakeLists.txt and nanobind's own CMake functions add to the flags that the core tells.
@@ -48,7 +48,7 @@ class Tools:
 def tools() -> Tools:
     """The tools of this installation.
 
-    Raises TargetError without a core, without nanobind, and where the compiler at hand
+    Raises LoadError without a core, without nanobind, and where the compiler at hand
     is not the one that built the core.
     """
     native = core()
@@ -58,7 +58,7 @@ def tools() -> Tools:
     flags = (*shlex.split(info["flags"]), *_MODULE_FLAGS)
     include = sysconfig.get_path("include")
     if not (Path(include) / "Python.h").is_file():
-        raise TargetError(
+        raise LoadError(
             f"no Python.h in {include}: install Python's headers (on some systems python3-dev)"
         )
     bindings = ("-isystem", include, "-isystem", str(nanobind / "include"))
@@ -93,7 +93,7 @@ def _digest(said: tuple[str, ...]) -> str:
 def _nanobind() -> Path:
     spec = find_spec("nanobind")
     if spec is None or not spec.submodule_search_locations:
-        raise TargetError(
+        raise LoadError(
             "compiling a header needs nanobind, which is not installed: "
             "pip install 'blockmark[build]'"
         )
@@ -111,14 +111,14 @@ def _compiler(of_core: str) -> tuple[str, ...]:
     kind, _, wanted = of_core.partition(" ")
     command = shlex.split(os.environ.get("CXX", "")) or [kind]
     if shutil.which(command[0]) is None:
-        raise TargetError(
+        raise LoadError(
             f"{command[0]} was not found: the core was built by {of_core}, and a header is "
             f"compiled alike; install it, or name it in the environment variable CXX"
         )
     here = _version_of(command)
     # What clang tells of itself goes on behind the number.
     if here.split()[:1] != [kind] or not wanted.startswith(here.split()[1]):
-        raise TargetError(
+        raise LoadError(
             f"{command[0]} is {here}, but the core was built by {of_core}: two compilers "
             "would be compared, not two structures; name that one in CXX, or build the core again"
         )

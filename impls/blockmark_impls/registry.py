@@ -25,6 +25,7 @@ from .sources import (
     NATIVE_MISSING,
     POOL_MODELS,
     CallStyle,
+    LoadError,
     NativeSource,
     NullSource,
     PythonSource,
@@ -44,10 +45,13 @@ if TYPE_CHECKING:
 __all__ = [
     "NATIVE_MISSING",
     "Implementation",
+    "LoadError",
+    "OwnTarget",
     "TargetError",
     "builtin_names",
     "more_names",
     "names_of",
+    "own_target",
     "pair_names",
     "plugin_names",
     "resolve",
@@ -278,11 +282,32 @@ def plugin_names() -> list[str]:
     return sorted(_entry_points())
 
 
+@dataclass(frozen=True, slots=True)
+class OwnTarget:
+    """A target that names code of the user's own; `name` is what tables will call it."""
+
+    name: str
+    native: bool
+
+
+def own_target(target: str) -> OwnTarget | None:
+    """What a target says of the user's own code, of which nothing is loaded; None for any
+    other target. Raises TargetError where it is not well formed.
+    """
+    alias, body, parameters = _parse(target.strip())
+    native = native_target(body) is not None
+    if not native and ":" not in body and body not in _entry_points():
+        return None
+    brackets = ",".join(f"{key}={value}" for key, value in parameters.items())
+    name = alias or body.rpartition("/")[2] + (f"[{brackets}]" if brackets else "")
+    return OwnTarget(name, native)
+
+
 def resolve(target: str) -> list[Implementation]:
     """The implementations that a target names; several for a scheme in all its tiers.
 
-    Raises TargetError, also for a parameter that none of them takes. Of several, those
-    that don't take a parameter are left out.
+    Raises TargetError, also for a parameter that none of them takes, and LoadError for a
+    user's code that can't be had. Of several, those that don't take a parameter are left out.
     """
     alias, body, parameters = _parse(target.strip())
     found = _find(body)

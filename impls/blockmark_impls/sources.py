@@ -52,6 +52,12 @@ class TargetError(ValueError):
     """A target that names no usable implementation: one line, with the mend if there is one."""
 
 
+class LoadError(TargetError):
+    """A user's own code that can't be had: it is not there, does not compile, or fails as it is
+    loaded. The target itself was well formed.
+    """
+
+
 @dataclass(frozen=True, slots=True)
 class Parameter:
     """A parameter in brackets: a whole number from `low` to `high`, or one of `words`."""

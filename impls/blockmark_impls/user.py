@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast, get_args
 
 from .contract import BlockManager, Profile, ReuseOrder, missing_operations
-from .sources import MODELS, POOL_MODELS, CallStyle, TargetError, nearest
+from .sources import MODELS, POOL_MODELS, CallStyle, LoadError, TargetError, nearest
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -54,7 +54,7 @@ class UserSource:
     def reuse_order(self) -> ReuseOrder:
         order = getattr(self._class, "reuse_order", "unspecified")
         if order not in get_args(ReuseOrder):
-            raise TargetError(
+            raise LoadError(
                 f"{self.target}: reuse_order = {order!r} is not one of "
                 f"{', '.join(get_args(ReuseOrder))}"
             )
@@ -80,7 +80,7 @@ class UserSource:
     def profile(self, id_bits: int) -> Profile:
         profile = getattr(self._class, "profile", Profile())
         if not isinstance(profile, Profile):
-            raise TargetError(
+            raise LoadError(
                 f"{self.target}: profile = {profile!r} must be a blockmark_impls.contract.Profile"
             )
         return profile
@@ -95,17 +95,17 @@ class UserSource:
 
 
 def load_class(target: str) -> type:
-    """The class of `module:Class` or `file.py:Class`. Raises TargetError."""
+    """The class of `module:Class` or `file.py:Class`. Raises LoadError."""
     where, _, name = target.rpartition(":")
     module = _load_file(Path(where)) if where.endswith(".py") else _load_module(where)
     found: Any = module
     for part in name.split("."):
         if not hasattr(found, part):
             near = nearest(part, [n for n, v in vars(found).items() if isinstance(v, type)])
-            raise TargetError(f"{target}: {where} has no {name}{near}")
+            raise LoadError(f"{target}: {where} has no {name}{near}")
         found = getattr(found, part)
     if not isinstance(found, type):
-        raise TargetError(f"{target}: {name} is a {type(found).__name__}, not a class")
+        raise LoadError(f"{target}: {name} is a {type(found).__name__}, not a class")
     return found
 
 
@@ -115,7 +115,7 @@ def _load_module(name: str) -> ModuleType:
     try:
         return import_module(name)
     except (Exception, SystemExit) as error:
-        raise TargetError(_import_failed(name, error)) from None
+        raise LoadError(_import_failed(name, error)) from None
 
 
 def _load_file(path: Path) -> ModuleType:
@@ -125,17 +125,17 @@ def _load_file(path: Path) -> ModuleType:
     if name in sys.modules:
         return sys.modules[name]
     if not full.is_file():
-        raise TargetError(f"{path}: there is no such file")
+        raise LoadError(f"{path}: there is no such file")
     spec = spec_from_file_location(name, full)
     if spec is None or spec.loader is None:
-        raise TargetError(f"{path}: can't be loaded as Python")
+        raise LoadError(f"{path}: can't be loaded as Python")
     _make_importable(str(full.parent))
     module = sys.modules[name] = module_from_spec(spec)
     try:
         spec.loader.exec_module(module)
     except (Exception, SystemExit) as error:
         del sys.modules[name]
-        raise TargetError(_import_failed(str(path), error)) from None
+        raise LoadError(_import_failed(str(path), error)) from None
     return module
 
 

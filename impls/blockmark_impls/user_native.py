@@ -18,8 +18,8 @@ from .sources import (
     MODELS,
     POOL_MODELS,
     CallStyle,
+    LoadError,
     Parameter,
-    TargetError,
     core_missing,
     nearest,
     sizes_of,
@@ -40,7 +40,7 @@ def native_target(body: str) -> tuple[str, str] | None:
 
 
 def offered_names(file: str) -> list[str]:
-    """The classes that a header or a module offers. Builds the header. Raises TargetError."""
+    """The classes that a header or a module offers. Builds the header. Raises LoadError."""
     return [offer.class_name for offer in offers_of(file)]
 
 
@@ -51,7 +51,7 @@ def _module(file: str) -> Path:
 
 
 def offers_of(file: str) -> tuple[Offer, ...]:
-    """What a header or a module offers. Builds the header. Raises TargetError."""
+    """What a header or a module offers. Builds the header. Raises LoadError."""
     from .build import BuildError
     from .offers import read_offers
 
@@ -86,7 +86,7 @@ class UserNativeSource:
         found = {offer.class_name: offer for offer in offers_of(self.file)}
         if self.class_name not in found:
             hint = nearest(self.class_name, found) or f"; it offers {', '.join(found)}"
-            raise TargetError(f"{self.file} offers no {self.class_name}{hint}")
+            raise LoadError(f"{self.file} offers no {self.class_name}{hint}")
         return found[self.class_name]
 
     @cached_property
@@ -102,7 +102,7 @@ class UserNativeSource:
     def reuse_order(self) -> ReuseOrder:
         order = self._offer.reuse_order
         if order not in get_args(ReuseOrder):
-            raise TargetError(
+            raise LoadError(
                 f'{self.file}:{self.class_name}: reuse_order = "{order}" is not one of '
                 f"{', '.join(get_args(ReuseOrder))}"
             )

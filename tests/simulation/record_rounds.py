@@ -32,9 +32,10 @@ from recording import EQUAL, SCHEMA_VERSION, SLOWER
 from slower_step import with_extra_lookups
 
 from blockmark.measure.machine import build_facts, load_average, machine_facts
-from blockmark.measure.plan import Pair, Subject
+from blockmark.measure.plan import Pair
 from blockmark.measure.player_process import PlayerProcess
 from blockmark.measure.programs import Prepared, prepare
+from blockmark.measure.subject import Subject
 from blockmark.measure.turns import Alternated, alternate, turns_job
 from blockmark.report.files import replace_file
 from blockmark.workload.builtin import find_scenario

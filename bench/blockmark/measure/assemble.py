@@ -23,8 +23,9 @@ from blockmark.runs.shares import derive_shares
 from blockmark.runs.summary import summarise, summarise_distribution, unavailable
 
 if TYPE_CHECKING:
-    from .plan import Pair, Plan, Subject
+    from .plan import Pair, Plan
     from .runner import Journal
+    from .subject import Subject
 
 
 def assemble_run(

@@ -11,36 +11,44 @@ from typing import Any
 
 import blockmark_impls
 from blockmark.workload.scenario import Cell
-from blockmark_impls import contract
+from blockmark_impls import contract, registry
 from blockmark_impls.registry import Implementation, TargetError, resolve
 from blockmark_impls.user import UserSource, load_class
 
 from .machine import build_facts
-from .plan import Subject
+from .subject import Subject
+
+# Asked by name, as below: the package of an older revision has no such error.
+_LOAD_ERROR: Any = getattr(registry, "LoadError", ())
 
 
 def describe(job: dict[str, Any]) -> dict[str, Any]:
-    """The answer to a job of kind `describe`: `package`, `found` and `unknown`.
+    """The answer to a job of kind `describe`: `package`, `found`, `unknown`, `not_loaded`.
 
-    The job names `targets`, and `scenario` and `params` of a cell whose size decides the
-    width of ids.
+    Those of `unknown` that name code of the user's own are in `not_loaded` too. The job names
+    `targets`, and `scenario` and `params` of a cell whose size decides the width of ids.
     """
     cell = Cell(job["scenario"], tuple(job["params"].items()))
     found: dict[str, list[dict[str, Any]]] = {}
     unknown: dict[str, str] = {}
+    not_loaded: list[str] = []
     for target in job["targets"]:
         try:
             found[target] = [
-                {
-                    **asdict(Subject.of(impl, cell)),
-                    "models": sorted(impl.models),
-                    "file": _file(impl),
-                }
+                {"subject": asdict(Subject.of(impl, cell)), "file": _file(impl)}
                 for impl in resolve(target)
             ]
         except TargetError as error:
             unknown[target] = str(error)
-    return {"status": "ok", "package": _package(), "found": found, "unknown": unknown}
+            if isinstance(error, _LOAD_ERROR):
+                not_loaded.append(target)
+    return {
+        "status": "ok",
+        "package": _package(),
+        "found": found,
+        "unknown": unknown,
+        "not_loaded": not_loaded,
+    }
 
 
 def _file(impl: Implementation) -> str | None:

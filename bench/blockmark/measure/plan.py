@@ -8,16 +8,17 @@ from typing import TYPE_CHECKING, Any, cast
 
 from blockmark.workload.keys import ConfigError
 from blockmark.workload.scenario import Cell, Scenario
+from blockmark_impls.registry import LoadError
 
+from .acquaintance import subjects_of
 from .counting import CounterPlan
 from .machine import build_facts, machine_facts
 from .probes.timing import Budget
 from .studies import study_of
+from .subject import Subject
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-    from blockmark_impls.registry import Implementation
 
 # A quick look: one round of few blocks. Its numbers are not for decisions.
 QUICK = Budget(
@@ -32,50 +33,6 @@ QUICK = Budget(
 QUICK_ROUNDS = 1
 DEFAULT_ROUNDS = 5
 REPLAYED_KINDS = ("manager", "control", "mistake")
-
-
-@dataclass(frozen=True, slots=True)
-class Subject:
-    """An implementation as a run names it; `target` is what a worker resolves."""
-
-    name: str
-    target: str
-    scheme: str
-    tier: str
-    kind: str
-    summary: str
-    profile: str
-    id_type: str
-    reuse_order: str
-    call_style: str
-    call_styles: tuple[str, ...]
-    fixed_style: bool  # the name itself says who loops
-    unavailable: str | None = None
-    engine: str = ""  # whose own code it is, with the release
-
-    @classmethod
-    def of(cls, impl: Implementation, cell: Cell) -> Subject:
-        """What the registry says of an implementation, for a manager of the cell's size.
-
-        Raises TargetError where a user's class can't be loaded.
-        """
-        profile = impl.profile if cell.study else impl.profile_for(cell.pool_config)
-        return cls(
-            name=impl.name,
-            target=impl.target,
-            scheme=impl.scheme,
-            tier=impl.tier,
-            kind=impl.kind,
-            summary=impl.summary,
-            profile="control" if impl.kind == "control" else profile.letters,
-            id_type=profile.id_type,
-            reuse_order=impl.reuse_order,
-            call_style=impl.call_style,
-            call_styles=impl.call_styles,
-            fixed_style="call_style" in impl.parameters,
-            unavailable=impl.unavailable,
-            engine=impl.engine,
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,10 +130,7 @@ class Plan:
                     Cell(cell["scenario"], tuple(_tuples(cell["params"]).items()))
                     for cell in content["cells"]
                 ],
-                subjects=[
-                    Subject(**{**subject, "call_styles": tuple(subject["call_styles"])})
-                    for subject in content["subjects"]
-                ],
+                subjects=[Subject.from_json(subject) for subject in content["subjects"]],
                 serves=content["serves"],
                 counters=CounterPlan.from_json(content["counters"]),
                 machine=content["machine"],
@@ -215,10 +169,9 @@ def make_plan(
     """Decide everything. `targets`, where named, replace the scenarios' implementations;
     without `counters` the kernel's own books are read.
 
+    A user's code that can't be had is a broken subject, unless nothing else is asked for.
     Raises ConfigError or TargetError for anything that can't be run.
     """
-    from blockmark_impls.registry import resolve
-
     subjects: dict[str, Subject] = {}
     serves: dict[str, list[str]] = {}
     cells_of: dict[str, list[Cell]] = {}
@@ -230,17 +183,19 @@ def make_plan(
         serves[scenario.name] = []
         study = cells_of[scenario.name][0].study
         for target in targets or scenario.implementations or _all_for(study):
-            for impl in resolve(target):
-                _check_kind(impl, scenario, study)
-                subject = Subject.of(impl, cells_of[scenario.name][0])
-                known = subjects.setdefault(impl.name, subject)
+            for subject in subjects_of(target, cells_of[scenario.name][0], timeout_s):
+                _check_kind(subject, scenario, study)
+                known = subjects.setdefault(subject.name, subject)
                 if known.target != subject.target:
                     raise ConfigError(
-                        f"two implementations are called {impl.name} ({known.target} and "
+                        f"two implementations are called {subject.name} ({known.target} and "
                         f"{subject.target}); give one a name: --impl NAME={subject.target}"
                     )
-                if impl.name not in serves[scenario.name]:
-                    serves[scenario.name].append(impl.name)
+                if subject.name not in serves[scenario.name]:
+                    serves[scenario.name].append(subject.name)
+    if subjects and all(subject.broken for subject in subjects.values()):
+        # Nothing else would be measured, so it is a command that can't be carried out.
+        raise LoadError(next(subject.broken for subject in subjects.values()))
     cells = [cell for group in cells_of.values() for cell in group]
     return Plan(
         command=command,
@@ -266,13 +221,13 @@ def _all_for(study: str | None) -> list[str]:
     return builtin_names() if study is None else names_of(cast("Kind", study_of(study).KIND))
 
 
-def _check_kind(impl: Implementation, scenario: Scenario, study: str | None) -> None:
+def _check_kind(subject: Subject, scenario: Scenario, study: str | None) -> None:
     wanted = REPLAYED_KINDS if study is None else (study_of(study).KIND,)
-    if impl.kind not in wanted:
-        kind, others = (text.replace("-", " ") for text in (impl.kind, wanted[0]))
+    if subject.kind not in wanted:
+        kind, others = (text.replace("-", " ") for text in (subject.kind, wanted[0]))
         raise ConfigError(
-            f"{scenario.where}: {impl.name} is a {kind}, but {scenario.name} measures a {others}, "
-            f"such as {', '.join(_all_for(study)[:3])}"
+            f"{scenario.where}: {subject.name} is a {kind}, but {scenario.name} measures a "
+            f"{others}, such as {', '.join(_all_for(study)[:3])}"
         )
 
 

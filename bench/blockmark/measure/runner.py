@@ -105,6 +105,8 @@ class Runner:
                 self._advance("")
             elif reason := pair.unavailable or self._prepared.refused.get(pair.cell.key):
                 self._keep("verify", pair, {"status": "unavailable", "reason": reason})
+            elif pair.subject.broken:
+                self._keep("verify", pair, {"status": "failed", "reason": pair.subject.broken})
             elif pair.subject.kind == "control":
                 self._keep("verify", pair, {"status": "ok"})
             else:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import blockmark
 
+from .acquaintance import describe_job
 from .jobs import Job
 from .player_process import PlayerProcess
 from .side_start import AS_INSTALLED
@@ -79,12 +80,7 @@ def describe_side(
     side: Side, targets: Sequence[str], cell: Cell, timeout_s: float = 60.0
 ) -> Described:
     """Ask a side, in a process of its own, what it is and what `targets` name there."""
-    request = {
-        "kind": "describe",
-        "targets": list(dict.fromkeys(targets)),
-        "scenario": cell.scenario,
-        "params": cell.values,
-    }
+    request = describe_job(targets, cell)
     try:
         answer = side.job(request, timeout_s).result()
     except OSError as error:

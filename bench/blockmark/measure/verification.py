@@ -104,16 +104,24 @@ def verify_all(
     from blockmark_impls.registry import builtin_names
 
     named = targets or builtin_names()
-    plan = make_plan([scenario], named, command="blockmark verify", seed=seed)
-    pairs = [pair for pair in plan.pairs() if pair.subject.kind != "control"]
+    plan = make_plan([scenario], named, command="blockmark verify", seed=seed, timeout_s=timeout_s)
+    first = plan.cells[0]
+    pairs = [
+        pair
+        for pair in plan.pairs()
+        # What can't be loaded is said once, not in every cell.
+        if pair.subject.kind != "control" and not (pair.subject.broken and pair.cell != first)
+    ]
     stop = threading.Event()
     with tempfile.TemporaryDirectory(prefix="blockmark-") as folder:
         prepared = prepare(plan.cells, Path(folder))
 
         def prove(pair: Pair) -> dict[str, Any]:
+            if pair.subject.broken:
+                return {"status": "failed", "reason": pair.subject.broken}
             if reason := pair.unavailable or prepared.refused.get(pair.cell.key):
                 return {"status": "unavailable", "reason": reason}
-            count = random_programs if pair.cell == plan.cells[0] else 0
+            count = random_programs if pair.cell == first else 0
             job = verify_job(
                 pair, prepared, random_programs=count, operations=operations, seed=plan.seed
             )

@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from blockmark.measure.plan import Pair, Subject
+from blockmark.measure.plan import Pair
 from blockmark.measure.programs import Prepared
 from blockmark.measure.sides import Described, unlike, unlike_in
+from blockmark.measure.subject import Subject
 from blockmark.verdict.gate import GateCell
 from blockmark.verdict.judged import tell_apart
 from blockmark.verdict.margins import Margin, margin_for
@@ -150,7 +151,7 @@ def make_card(
                     card.notes.append(f"{place_name(where)}: not tried: {reason}")
                 elif _on_both(card, where, cell, old.get(name), new.get(name), after):
                     contest = _contest(card, where, cell, old[name], new[name], asked, prepared)
-                    contest.incomparable = apart or unlike_in(new[name][0].tier, before, after)
+                    contest.incomparable = apart or unlike_in(new[name].tier, before, after)
                     if contest.before.call_style != contest.after.call_style:
                         contest.incomparable = contest.incomparable or (
                             f"called {contest.before.call_style} before, "
@@ -172,47 +173,38 @@ def _refuse_one_file(target: str, before: Described, after: Described) -> None:
         )
 
 
-_Found = tuple[Subject, frozenset[str]]
-
-
-def _subjects(side: Described, targets: Sequence[str]) -> dict[str, _Found]:
-    """Name -> implementation and the models it serves; controls are never judged."""
-    found: dict[str, _Found] = {}
+def _subjects(side: Described, targets: Sequence[str]) -> dict[str, Subject]:
+    """Name -> implementation; controls are never judged."""
+    found: dict[str, Subject] = {}
     for target in targets:
         for facts in side.found.get(target, ()):
-            subject = subject_of(facts)
+            subject = Subject.from_json(facts["subject"])
             if subject.kind == "control":
                 continue
-            known = found.setdefault(subject.name, (subject, frozenset(facts["models"])))
-            if known[0].target != subject.target:
+            known = found.setdefault(subject.name, subject)
+            if known.target != subject.target:
                 raise ConfigError(
-                    f"two implementations are called {subject.name} ({known[0].target} and "
+                    f"two implementations are called {subject.name} ({known.target} and "
                     f"{subject.target}); give one a name: --impl NAME={subject.target}"
                 )
     return found
-
-
-def subject_of(facts: Mapping[str, Any]) -> Subject:
-    """A subject as a side described it."""
-    own = {name: value for name, value in facts.items() if name not in ("models", "file")}
-    return Subject(**{**own, "call_styles": tuple(own["call_styles"])})
 
 
 def _on_both(
     card: Card,
     where: tuple[str, str, str],
     cell: Cell,
-    old: _Found | None,
-    new: _Found | None,
+    old: Subject | None,
+    new: Subject | None,
     after: Described,
 ) -> bool:
     """Whether both sides can be measured; else the card says which one can't."""
     reasons = [
-        "there is no such implementation" if one is None else Pair(cell, one[0]).unavailable
+        "there is no such implementation" if one is None else Pair(cell, one).unavailable
         for one in (old, new)
     ]
     if new is None and old is not None:
-        reasons[1] = after.unknown.get(old[0].target, reasons[1])
+        reasons[1] = after.unknown.get(old.target, reasons[1])
     name = place_name(where)
     match reasons:
         case None, None:
@@ -230,8 +222,8 @@ def _contest(
     card: Card,
     where: tuple[str, str, str],
     cell: Cell,
-    old: _Found,
-    new: _Found,
+    old: Subject,
+    new: Subject,
     asked: Asked,
     prepared: Prepared,
 ) -> Contest:
@@ -245,12 +237,12 @@ def _contest(
         timed = (name for entry in entries for name in entry["metrics"].values())
         for metric in (name for name in timed if name in asked.metrics):
             name = f"{place_name(where)} {metric}"
-            if model in old[1] and model in new[1]:
+            if model in old.models and model in new.models:
                 gates[metric] = GateCell(name, margin_of(metric).share)
-            elif model in old[1]:
+            elif model in old.models:
                 card.missing.append(f"{name}: the candidate does not serve the model {model}")
-            elif model in new[1]:
+            elif model in new.models:
                 card.added.append(name)
-    contest = Contest(Pair(cell, old[0]), Pair(cell, new[0]), where, programs, gates)
+    contest = Contest(Pair(cell, old), Pair(cell, new), where, programs, gates)
     card.contests.append(contest)
     return contest

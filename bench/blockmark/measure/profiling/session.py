@@ -23,11 +23,11 @@ from blockmark.runs.profile import (
 )
 from blockmark.workload.errors import ConfigError
 from blockmark.workload.keys import nearest
-from blockmark_impls.registry import resolve
 
+from ..acquaintance import subjects_of
 from ..jobs import Job, worker_environment
 from ..machine import memory_limit
-from ..plan import Pair, Subject
+from ..plan import Pair
 from ..probes.callgrind import callgrind_command, callgrind_environment
 from ..programs import Prepared, prepare
 from ..verification import verify_job
@@ -90,11 +90,11 @@ def profile_replay(
     process. Raises ConfigError and TargetError for what can't be asked, StoreError for a
     folder that can't be written, and ProfileError where nothing came of it.
     """
-    pair = _pair(scenario, target, model, seed)
+    pair = _pair(scenario, target, model, seed, timeout_s)
     tool = choose(pair, by, cache, seconds)
-    if reason := pair.unavailable:
+    if reason := pair.subject.broken or pair.unavailable:
         raise ProfileError(f"{pair.subject.name} can't be profiled: {reason}")
-    if model not in resolve(pair.subject.target)[0].models:
+    if model not in pair.subject.models:
         raise ProfileError(f"{pair.subject.name} does not serve the model {model}")
     place = folder(pair.subject.name)
     try:
@@ -118,18 +118,18 @@ def profile_replay(
     return found, place
 
 
-def _pair(scenario: Scenario, target: str, model: str, seed: int | None) -> Pair:
+def _pair(scenario: Scenario, target: str, model: str, seed: int | None, timeout_s: float) -> Pair:
     if model not in MODELS:
         raise ConfigError(
             f"--model {model}: unknown model{nearest(model, list(MODELS)) or _KNOWN_MODELS}"
         )
-    found = resolve(target)
-    if len(found) > 1:
-        names = ", ".join(impl.name for impl in found)
-        raise ConfigError(f"{target} names several implementations; profile one of {names}")
     if seed is not None:
         scenario = scenario.override({"seed": [seed]})
     cell = scenario.cells()[0]
+    found = subjects_of(target, cell, timeout_s)
+    if len(found) > 1:
+        names = ", ".join(subject.name for subject in found)
+        raise ConfigError(f"{target} names several implementations; profile one of {names}")
     if cell["cache"] != "hot":
         raise ConfigError(
             f"cache = {cell['cache']}: a profile is of replays with hot caches; --set cache=hot"
@@ -137,7 +137,7 @@ def _pair(scenario: Scenario, target: str, model: str, seed: int | None) -> Pair
     # Programs of the other models are not needed.
     params = tuple((key, (model,) if key == "models" else value) for key, value in cell.params)
     cell = replace(cell, params=params)
-    return Pair(cell, Subject.of(found[0], cell))
+    return Pair(cell, found[0])
 
 
 def _verify(pair: Pair, prepared: Prepared, timeout_s: float, stop: threading.Event) -> None:
