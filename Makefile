@@ -45,13 +45,20 @@ readme: $(VENV)/.installed
 	PATH="$(CURDIR)/$(BIN):$$PATH" blockmark report reports/step-rate/run.json --output reports/step-rate
 	PATH="$(CURDIR)/$(BIN):$$PATH" blockmark claims --run reports/claims/run.json --sensitivity --splice docs/claims.md
 	$(BIN)/python tests/simulation/gate_simulation.py --splice docs/gate.md
-	test ! -f reports/engine-pool/run.json || PATH="$(CURDIR)/$(BIN):$$PATH" blockmark report reports/engine-pool/run.json --output reports/engine-pool --splice README.md --ladder
+	PATH="$(CURDIR)/$(BIN):$$PATH" blockmark report reports/engine-pool/run.json --output reports/engine-pool --splice README.md --ladder
+	PATH="$(CURDIR)/$(BIN):$$PATH" blockmark report reports/engine-pool-fresh/run.json --output reports/engine-pool-fresh
+	PATH="$(CURDIR)/$(BIN):$$PATH" blockmark report reports/engines/run.json --output reports/engines --splice docs/engines.md --ladder
 
-# The engines' pools, and the ladder in README.md. ENGINES is a Python that has the engines
+# The engines' pools, managers and tables, and the ladders in README.md and docs/engines.md:
+# some 25 minutes, of which most is the import of torch. ENGINES is a Python that has the engines
 # and blockmark; see docs/engines.md.
 engines: $(VENV)/.installed
 	$(ENGINES) -m blockmark run engine-pool --report reports/engine-pool
 	cp "$$(ls -d results/[0-9]* | tail -n 1)/run.json" reports/engine-pool/run.json
+	$(ENGINES) -m blockmark run engine-pool-fresh --rounds 3 --report reports/engine-pool-fresh
+	cp "$$(ls -d results/[0-9]* | tail -n 1)/run.json" reports/engine-pool-fresh/run.json
+	$(ENGINES) -m blockmark run engines --report reports/engines
+	cp "$$(ls -d results/[0-9]* | tail -n 1)/run.json" reports/engines/run.json
 	$(MAKE) readme
 
 # Measure again, and put the new numbers into the sample reports and README.md.

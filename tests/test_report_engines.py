@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import io
+import re
 from pathlib import Path
 from typing import Any
 
+from blockmark.report.console import print_run
 from blockmark.report.engine_gain import engine_gains
-from blockmark.report.ladder import ladder_tables
+from blockmark.report.ladder import ladder_tables, short_ladder_tables
 from blockmark.report.markdown import render_ladder, render_report
 from blockmark.runs.codec import dump_run, parse_run
 from blockmark.runs.model import Run
@@ -141,11 +144,32 @@ def test_packing_has_a_ladder_for_a_rebuild_and_one_for_a_step() -> None:
     run["cells"] = [
         cell(name, style, {"pack_step_ns": cost}, _PARAMS) for name, (style, cost) in packed.items()
     ]
+    for setting in run["settings"]:
+        assert "batch" in setting["params"]
     rebuild, step = ladder_tables(made(run))
+    # The batch of pools is no part of it.
+    assert [column.title for column in rebuild.columns][:2] == ["all rows, us", "of the engine"]
     assert rebuild.corner == "vLLM 0.33.0: full rebuild"
     assert [entry.text for entry in rebuild.rows[-1].entries[:2]] == ["3.00", "200x"]
     assert step.corner == "vLLM 0.33.0: one step's new entries"
     assert [entry.text for entry in step.rows[-1].entries[:2]] == ["3.00", "8.00x"]
+
+
+def test_the_short_ladder_of_a_screen_has_the_same_numbers() -> None:
+    (table,) = short_ladder_tables(made())
+    assert [column.title for column in table.columns] == ["n = 64, ns", "factor"]
+    assert {row.name: [entry.text for entry in row.entries] for row in table.rows} == {
+        "vllm-pool/py, per-op": ["150", "-"],
+        "list-duties/py, per-op": ["50.0", "3.00x"],
+        "flat-stack/cpp, per-op": ["15.0", "10.0x"],
+        "flat-stack/cpp, per-step": ["3.00", "50.0x"],
+        "flat-stack/cpp, native": ["1.50", "100x"],
+    }
+    (note,) = table.notes
+    assert "(2) block objects, for the same duties in lists and dicts; (3) ref counts" in note
+    screen = io.StringIO()
+    print_run(made(), stream=screen, width=80)
+    assert re.search(r"^flat-stack/cpp, native +1\.50 +100x$", screen.getvalue(), re.MULTILINE)
 
 
 def test_reports_show_the_ladder_and_a_run_without_engines_does_not() -> None:

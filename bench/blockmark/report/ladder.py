@@ -115,7 +115,7 @@ def _whole(ladder: _Ladder) -> Table:
     scale = _scale(ladder)
     columns: list[Column] = []
     for setting, _ in ladder.costs:
-        columns += [Column(f"{_name(setting)}, {scale.label}"), _FACTOR, Column("step")]
+        columns += [Column(f"{_name(ladder, setting)}, {scale.label}"), _FACTOR, Column("step")]
     columns.append(Column("dropped", "word"))
     rows = []
     for at, rung in enumerate(ladder.rungs):
@@ -135,7 +135,7 @@ def _short(ladder: _Ladder) -> Table:
     scale = _scale(ladder)
     columns: list[Column] = []
     for setting, _ in ladder.costs:
-        columns += [Column(f"{_name(setting)}, {scale.label}"), Column("factor")]
+        columns += [Column(f"{_name(ladder, setting)}, {scale.label}"), Column("factor")]
     rows = []
     for at, rung in enumerate(ladder.rungs):
         entries = []
@@ -158,8 +158,11 @@ def _scale(ladder: _Ladder) -> Scale:
     return scale_for(costs, "ns")
 
 
-def _name(setting: Setting) -> str:
-    return f"n = {setting.params['batch']}" if "batch" in setting.params else "all rows"
+def _name(ladder: _Ladder, setting: Setting) -> str:
+    """What a column is of; where tables are packed the batch of pools plays no part."""
+    if ladder.quantity is not TAKE_GIVE or "batch" not in setting.params:
+        return "all rows"
+    return f"n = {setting.params['batch']}"
 
 
 _PACK_STEP = Quantity("pack after a step", ("pack_step_ns",))
@@ -174,8 +177,8 @@ _BATCHES = (1, 64)
 
 _NOTE = (
     "A rung does less work than the one above and says what is gone, so no factor here compares "
-    "equal work. `of the engine`: the engine's cost divided by this one; `step`: the cost of the "
-    "rung above divided by this one."
+    "equal work. Under 'of the engine' stands the engine's cost divided by this one, under 'step' "
+    "that of the rung above."
 )
 _FACTOR = Column("of the engine")
 _STYLES: dict[CallStyle, str] = {
