@@ -71,6 +71,9 @@ def test_what_the_commands_answer(said: dict[str, str]) -> None:
     assert of("verify --impl pool=").startswith("ok       pool  block_size 16")
     assert re.search(r"^  mine +[0-9.]+ ", of("--impl mine=my_manager.py:Manager --impl"), re.M)
     assert re.search(r"^pool alone: take +.*[0-9]", of("run small.toml --quick --impl pool"), re.M)
+    beside = of("tokenspeed/cpp")
+    assert "3 of 3 verified" in beside
+    assert re.search(r"^  tokenspeed/cpp +[0-9.,]+ .* [A-Z]+S$", beside, re.M)
     assert "Run 0001: implementations against mine" in of("compare")
     assert of("build my_table.hpp --output").splitlines()[-1] == (
         "next     blockmark verify --impl mine=my_table.so"
