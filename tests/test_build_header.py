@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from blockmark.cli.building import announce_builds
 from blockmark.measure.plan import make_plan
 from blockmark.measure.probes.callgrind import Geometry, Valgrind, find_valgrind
 from blockmark.measure.programs import prepare
@@ -205,6 +206,23 @@ def test_a_build_is_used_again_until_something_has_changed(header: Path) -> None
     assert one(f"mine={output}").make_pool(4, 16).take(3) == [0, 1, 2]  # type: ignore[union-attr]
     with pytest.raises(BuildError, match="there is no such file"):
         build_header(header)
+
+
+def test_on_a_terminal_a_compilation_is_announced_once(
+    header: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    header.write_text(f"{GOOD}// {header}\n")
+    targets = [f"mine={header}:Pool", "flat-stack/cpp", "x=missing.hpp", "mine.py:Mine"]
+    (header.parent / "kept.so").write_bytes(b"")
+    targets.append(str(header.parent / "kept.so"))
+    announce_builds(targets)
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    announce_builds(targets)
+    assert capsys.readouterr().err == f"compiling {header}\n"
+    build_header(header)
+    announce_builds(targets)
+    assert capsys.readouterr().err == ""
 
 
 def test_the_command_says_what_it_found_and_what_comes_next(header: Path) -> None:

@@ -62,8 +62,7 @@ def build_header(header: Path, *, output: Path | None = None) -> Path:
     if '"' in str(path) or "\\" in str(path) or "\n" in str(path):
         raise BuildError(f"{header}: a path with quotes or line ends can't be included")
     with_tools = tools()
-    name = hashlib.sha256(f"{with_tools.digest}\0{path}".encode()).hexdigest()[:16]
-    place = cache_folder() / "modules" / f"{path.stem}-{name}"
+    place = _place(path, with_tools)
     with _locked(place):
         module = _valid(place) or _build(header, path, place, with_tools)
         if output is not None:
@@ -75,6 +74,22 @@ def build_header(header: Path, *, output: Path | None = None) -> Path:
             except OSError as error:
                 raise BuildError(f"{output} can't be written: {error.strerror}") from None
     return module if output is None else output
+
+
+def will_compile(header: Path) -> bool:
+    """Whether `build_header` would run the compiler: not where it was built before, nor where
+    it would raise at once.
+    """
+    path = header.resolve()
+    try:
+        return path.is_file() and _valid(_place(path, tools())) is None
+    except LoadError:
+        return False
+
+
+def _place(path: Path, with_tools: Tools) -> Path:
+    name = hashlib.sha256(f"{with_tools.digest}\0{path}".encode()).hexdigest()[:16]
+    return cache_folder() / "modules" / f"{path.stem}-{name}"
 
 
 def cache_folder() -> Path:

@@ -284,10 +284,13 @@ def plugin_names() -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class OwnTarget:
-    """A target that names code of the user's own; `name` is what tables will call it."""
+    """A target that names code of the user's own; `name` is what tables will call it.
+
+    `native_file` is the header or the module in C++; empty for a class in Python.
+    """
 
     name: str
-    native: bool
+    native_file: str
 
 
 def own_target(target: str) -> OwnTarget | None:
@@ -295,7 +298,7 @@ def own_target(target: str) -> OwnTarget | None:
     other target. Raises TargetError where it is not well formed.
     """
     alias, body, parameters = _parse(target.strip())
-    native = native_target(body) is not None
+    native, _ = native_target(body) or ("", "")
     if not native and ":" not in body and body not in _entry_points():
         return None
     brackets = ",".join(f"{key}={value}" for key, value in parameters.items())

@@ -70,8 +70,10 @@ def command(
     from blockmark.workload.builtin import find_scenario
     from blockmark.workload.scenario import parse_setting
 
+    from .building import announce_builds
     from .progress import progress_on_stderr
 
+    announce_builds([impl])
     settings = dict(parse_setting(text) for text in setting or [])
     found = find_scenario(scenario).override(settings)
 

@@ -153,6 +153,9 @@ def _plan(
     from blockmark.workload.builtin import find_scenario
     from blockmark.workload.scenario import parse_setting
 
+    from .building import announce_builds
+
+    announce_builds(impl or [])
     settings = dict(parse_setting(text) for text in setting or [])
     if program is None:
         named = [find_scenario(name) for name in scenarios or ["decode"]]

@@ -61,6 +61,9 @@ def command(
     from blockmark.workload.builtin import find_scenario
     from blockmark.workload.scenario import parse_setting
 
+    from .building import announce_builds
+
+    announce_builds(impl or [])
     settings = dict(parse_setting(text) for text in setting or [])
     states = set()
     found = verify_all(

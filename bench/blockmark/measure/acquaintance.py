@@ -32,11 +32,11 @@ def subjects_of(target: str, cell: Cell, timeout_s: float) -> list[Subject]:
     if own is None:
         return [Subject.of(impl, cell) for impl in resolve(target)]
     try:
-        if own.native:
+        if own.native_file:
             return [Subject.of(impl, cell) for impl in resolve(target)]
         return _as_told(own.name, target, cell, timeout_s)
     except LoadError as error:
-        tier, summary = ("cpp" if own.native else ""), "your own, which can't be loaded"
+        tier, summary = ("cpp" if own.native_file else ""), "your own, which can't be loaded"
         return [Subject(own.name, target, own.name, tier, "manager", summary, broken=str(error))]
 
 
