@@ -18,8 +18,8 @@ from blockmark.measure.plan import Pair
 from blockmark.measure.player_process import PlayerProcess
 from blockmark.measure.programs import prepare
 from blockmark.measure.sides import Side, describe_side
+from blockmark.measure.subject import Subject
 from blockmark.measure.turns import Alternated, Turns, alternate, turns_job
-from blockmark.sessions.check_plan import subject_of
 from blockmark.workload.scenario import parse_scenario
 from cli import TINY, subject
 
@@ -218,7 +218,7 @@ def real_match(folder: Path, target: str, *, scenario: str = CELLS) -> tuple[Alt
     prepared = prepare([cell], folder / "programs")
     side = Side("here")
     described = describe_side(side, [target], cell)
-    pair = Pair(cell, subject_of(described.found[target][0]))
+    pair = Pair(cell, Subject.from_json(described.found[target][0]["subject"]))
     programs = prepared.jobs[cell.key]["models"]
     job = turns_job(pair, prepared, programs, seed=7)
     players = side.player(job, 60.0), side.player(job, 60.0)
