@@ -222,3 +222,51 @@ def test_a_header_of_each_revision_is_built(repo: Path, build_cache: Path) -> No
         " ".join(done.stdout.split())
     )
     assert done.stderr == ""
+
+
+POOL = """
+from collections import deque
+
+from blockmark_impls.contract import OutOfBlocks
+
+
+class Mine:
+    reuse_order = "FIFO"
+
+    def __init__(self, total_blocks: int) -> None:
+        self.blocks = deque(range(total_blocks))
+
+    @property
+    def num_free(self) -> int:
+        return len(self.blocks)
+
+    def take(self, k: int) -> list[int]:
+        if k > len(self.blocks):
+            raise OutOfBlocks(k)
+        return [self.blocks.popleft() for _ in range(k)]
+
+    def give(self, blocks: list[int]) -> None:
+        self.blocks.extend(blocks)
+"""
+
+
+def test_a_pool_alone_is_judged_by_its_take_and_give(tmp_path: Path) -> None:
+    repo = repository(tmp_path / "repo", mine_py=POOL)
+    scenario = Path(tiny(tmp_path))
+    scenario.write_text(scenario.read_text().replace('["step"]', '["step", "pool"]'))
+    slow = POOL.replace(
+        "        self.blocks.extend", "        sum(range(2_000))\n        self.blocks.extend"
+    )
+    assert slow != POOL
+    run = blockmark("run", str(scenario), "--impl", "mine=mine.py:Mine", "--rounds", "6", cwd=repo)
+    assert run.returncode == 0, run.stderr
+    (repo / "mine.py").write_text(slow)
+    words = ("check", str(scenario), "--impl", "mine=mine.py:Mine")
+    for baseline in (("--baseline-rev", "HEAD"), ("--baseline", "results/0001/run.json")):
+        out = tmp_path / "out.json"
+        done = blockmark(*words, *baseline, "--rounds", "6", "--json", str(out), cwd=repo)
+        cells = {cell["metric"]: cell for cell in result(out)["cells"]}
+        assert set(cells) == {"take_ns", "give_ns"}
+        give = cells["give_ns"]
+        assert min(give["after"]) > 2 * max(give["before"])
+        assert give["verdict"] == "regressed", done.stdout

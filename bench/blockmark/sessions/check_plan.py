@@ -13,6 +13,7 @@ from blockmark.measure.subject import Subject
 from blockmark.verdict.gate import GateCell
 from blockmark.verdict.judged import tell_apart
 from blockmark.verdict.margins import Margin, margin_for
+from blockmark.verdict.stored import POOL_GATED
 from blockmark.workload.errors import ConfigError
 from blockmark.workload.scenario import Cell, Scenario
 
@@ -227,15 +228,18 @@ def _contest(
     asked: Asked,
     prepared: Prepared,
 ) -> Contest:
+    wanted = set(asked.metrics)
+    if old.pool_alone or new.pool_alone:
+        wanted.update(POOL_GATED)
     programs = {
-        model: [entry for entry in entries if set(entry["metrics"].values()) & set(asked.metrics)]
+        model: [entry for entry in entries if set(entry["metrics"].values()) & wanted]
         for model, entries in prepared.jobs[cell.key]["models"].items()
     }
     programs = {model: entries for model, entries in programs.items() if entries}
     gates = {}
     for model, entries in programs.items():
         timed = (name for entry in entries for name in entry["metrics"].values())
-        for metric in (name for name in timed if name in asked.metrics):
+        for metric in (name for name in timed if name in wanted):
             name = f"{place_name(where)} {metric}"
             if model in old.models and model in new.models:
                 gates[metric] = GateCell(name, margin_of(metric).share)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -172,7 +172,7 @@ class _Counting:
                 Work(
                     contest.where,
                     contest.after if side is self.candidate else contest.before,
-                    frozenset(contest.gates) & frozenset(self.asked.metrics),
+                    frozenset(contest.gates),
                 )
                 for contest in card.contests
             ]
@@ -193,7 +193,8 @@ class _Counting:
         self, nothing: CheckResult, card: Card, before: SideCounts, after: Counted
     ) -> CheckResult:
         apart = {contest.where: contest.incomparable for contest in card.contests}
-        judged = judge_counts(_of(before, self.asked.metrics), after.counts, apart)
+        counted = {contest.where: frozenset(contest.gates) for contest in card.contests}
+        judged = judge_counts(_of(before, counted, self.asked.metrics), after.counts, apart)
         key = after.counts.key
         return replace(
             nothing,
@@ -220,13 +221,21 @@ class _Counting:
         )
 
 
-def _of(side: SideCounts, metrics: Sequence[str]) -> SideCounts:
-    """The side with the asked costs alone: stored may be more than is counted now."""
-    cells = tuple(
-        replace(cell, costs={name: found for name, found in cell.costs.items() if name in metrics})
-        for cell in side.cells
-    )
-    return replace(side, cells=cells)
+def _of(
+    side: SideCounts,
+    counted: Mapping[tuple[str, str, str], frozenset[str]],
+    metrics: Sequence[str],
+) -> SideCounts:
+    """The side with the asked costs alone: stored may be more than is counted now.
+
+    `counted` are those of each cell, `metrics` those of a cell that is not counted now.
+    """
+    cells = []
+    for cell in side.cells:
+        wanted = counted.get((cell.scenario, cell.setting, cell.impl), frozenset(metrics))
+        costs = {name: found for name, found in cell.costs.items() if name in wanted}
+        cells.append(replace(cell, costs=costs))
+    return replace(side, cells=tuple(cells))
 
 
 def _gaps(counts: SideCounts) -> tuple[str, ...]:

@@ -27,6 +27,8 @@ from .pairs import measured, nearest
 
 # What is judged unless more is asked for: the whole step, and the pool under pressure.
 GATED = ("step_ns", "alloc_free_interleaved_ns")
+# Of a pool alone, which has neither.
+POOL_GATED = ("take_ns", "give_ns")
 
 
 def all_costs() -> tuple[str, ...]:
@@ -88,7 +90,7 @@ def judge_runs(
             continue
         tier = now.implementation_by_name[key.impl].tier
         reason = why_incomparable(before, now, old, new) or _unlike(apart, tier, options)
-        for metric in options.metrics:
+        for metric in _judged(old, options):
             first, second = measured(old, metric), measured(new, metric)
             if isinstance(first, str):
                 continue
@@ -134,6 +136,13 @@ def judge_runs(
             "runs": [before.run_id, now.run_id],
         },
     )
+
+
+def _judged(old: Cell, options: StoredOptions) -> tuple[str, ...]:
+    """The metrics of a cell: those asked for, and of a pool alone its own."""
+    if any(metric in old.metrics for metric in options.metrics):
+        return options.metrics
+    return tuple(dict.fromkeys((*options.metrics, *POOL_GATED)))
 
 
 def _verdict(
