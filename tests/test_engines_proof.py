@@ -93,9 +93,15 @@ class Stingy(TokenPool):
         return super().take(k) if k < len(self.free) else None
 
 
-@pytest.mark.parametrize("make", [TokenPool, ListDutiesPool])
-def test_a_right_pool_passes(make: Callable[[int], Any]) -> None:
-    assert sum(check_pool(make(32), 32, str(seed)) for seed in range(5)) == 2000
+@pytest.mark.parametrize(("make", "order"), [(TokenPool, "FIFO"), (ListDutiesPool, "LIFO")])
+def test_a_right_pool_passes(make: Callable[[int], Any], order: str) -> None:
+    assert sum(check_pool(make(32), 32, str(seed), order) for seed in range(5)) == 2000
+
+
+@pytest.mark.parametrize(("make", "order"), [(TokenPool, "LIFO"), (ListDutiesPool, "FIFO")])
+def test_another_order_than_declared_is_caught(make: Callable[[int], Any], order: str) -> None:
+    with pytest.raises(WrongAnswer, match=f"{order} declared"):
+        check_pool(make(32), 32, "1", order)
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from blockmark.workload.program import Op, Program
 from blockmark_impls.contract import OutOfBlocks
 
 from .replay import bind
+from .reuse import ReuseOrderChecker
 from .verify import WrongAnswer
 
 if TYPE_CHECKING:
@@ -38,7 +39,12 @@ def prove_engine(
     try:
         if proof == "hand-outs":
             operations = sum(
-                check_pool(impl.make_pool(_POOL_BLOCKS, 32), _POOL_BLOCKS, f"{job['seed']}/{n}")
+                check_pool(
+                    impl.make_pool(_POOL_BLOCKS, 32),
+                    _POOL_BLOCKS,
+                    f"{job['seed']}/{n}",
+                    impl.reuse_order,
+                )
                 for n in range(max(1, job["random_programs"]))
             )
             return {"status": "ok", "operations": operations, "steps": 0}
@@ -60,14 +66,15 @@ class NotTheLoad(Exception):  # noqa: N818 - a finding, not a failure of this pr
     """The engine did something else than the load asks for, so its time is not comparable."""
 
 
-def check_pool(pool: Any, total_blocks: int, seed: str) -> int:
+def check_pool(pool: Any, total_blocks: int, seed: str, reuse_order: str = "unspecified") -> int:
     """Random hand-outs and returns, by number; how many. Raises WrongAnswer.
 
-    Ids are of the pool, none is out twice, the free count adds up, and asking for too many
-    changes nothing.
+    Ids are of the pool, none is out twice, the free count adds up, asking for too many
+    changes nothing, and blocks come back in the order that is declared.
     """
     rng = random.Random(seed)
     usable = getattr(pool, "usable_blocks", total_blocks)
+    reuse = ReuseOrderChecker(reuse_order, usable)
     out: list[tuple[Any, list[int]]] = []
     held: set[int] = set()
     for number in range(_POOL_CALLS):
@@ -77,6 +84,7 @@ def check_pool(pool: Any, total_blocks: int, seed: str) -> int:
             what = _by_number(pool, ids) if rng.random() < 0.3 else handout
             pool.give(what)
             held -= set(ids)
+            reuse.given(ids)
         else:
             most = usable + 1 if rng.random() < 0.1 else max(1, usable // 6)
             k = rng.randint(1, most)
@@ -89,6 +97,7 @@ def check_pool(pool: Any, total_blocks: int, seed: str) -> int:
                 if block in held:
                     raise WrongAnswer(f"take({k}) gave block {block}, which is out already")
                 held.add(block)
+            reuse.taken(ids, WrongAnswer)
             if ids:
                 out.append((handout, ids))
         if (free := pool.num_free) != usable - len(held):
