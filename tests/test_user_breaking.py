@@ -77,7 +77,7 @@ NOT_LOADED = {
     ),
     "hangs.py:Manager": (
         "import time\nwhile True:\n    time.sleep(1)\n",
-        "hangs can't be loaded: no answer within 4 s; it was ended",
+        "hangs can't be loaded: no answer within 8 s; it was ended",
     ),
     "misnamed.py:Mangaer": (
         "class Manager:\n    pass\n",
@@ -102,7 +102,7 @@ def test_what_can_not_be_loaded_is_a_result_and_the_others_finish(
     done = blockmark(
         "run",
         tiny(tmp_path),
-        *("--quick", "--timeout", "4", "--impl", "vector/py"),
+        *("--quick", "--timeout", "8", "--impl", "vector/py"),
         *words,
         cwd=tmp_path,
         env={"XDG_CACHE_HOME": str(build_cache)},
