@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from blockmark_impls.contract import OutOfBlocks, PoolConfig, Profile
-from blockmark_impls.registry import Implementation, TargetError, plugin_names, resolve
+from blockmark_impls.registry import (
+    Implementation,
+    OwnTarget,
+    TargetError,
+    own_target,
+    plugin_names,
+    resolve,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -205,9 +212,23 @@ def test_entry_points(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert found.reuse_order == "FIFO"
     fast = one("mine=vendor/fast[call_style=per-step]")
     assert (fast.name, fast.target) == ("mine", "mine=vendor/fast[call_style=per-step]")
+    assert own_target("vendor/fast") == OwnTarget("vendor/fast", "")
+    assert own_target("vector") is own_target("vector/cpp") is own_target("flat+lru") is None
     # A built-in name stays what it is.
     assert [each.name for each in resolve("vector")] == ["vector/py", "vector/cpp"]
     assert refusal("vendr") == 'unknown implementation "vendr"; did you mean "vendor"?'
+
+
+def test_what_is_the_users_own_is_known_before_it_is_loaded() -> None:
+    assert own_target("a/b/gone.py:Mine") == OwnTarget("gone.py:Mine", "")
+    assert own_target("pkg.mod:Mine[call_style=per-op]") == OwnTarget(
+        "pkg.mod:Mine[call_style=per-op]", ""
+    )
+    assert own_target("mine=a/gone.hpp:Pool") == OwnTarget("mine", "a/gone.hpp")
+    assert own_target("a/gone.so") == OwnTarget("gone.so", "a/gone.so")
+    assert own_target("nobody") is None
+    with pytest.raises(TargetError, match="each key once"):
+        own_target("a.py:Mine[x]")
 
 
 def test_errors_of_a_users_manager_pass_through(folder: Path) -> None:

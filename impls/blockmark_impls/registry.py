@@ -299,8 +299,10 @@ def own_target(target: str) -> OwnTarget | None:
     """
     alias, body, parameters = _parse(target.strip())
     native, _ = native_target(body) or ("", "")
-    if not native and ":" not in body and body not in _entry_points():
-        return None
+    if not native and ":" not in body:
+        # An entry point hides no name of ours.
+        if body in (*_BUILTIN, *_schemes(), *_more()) or body not in _entry_points():
+            return None
     brackets = ",".join(f"{key}={value}" for key, value in parameters.items())
     name = alias or body.rpartition("/")[2] + (f"[{brackets}]" if brackets else "")
     return OwnTarget(name, native)
