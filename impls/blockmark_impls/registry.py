@@ -299,13 +299,14 @@ def own_target(target: str) -> OwnTarget | None:
     """
     alias, body, parameters = _parse(target.strip())
     native, _ = native_target(body) or ("", "")
-    if not native and ":" not in body:
-        # An entry point hides no name of ours.
-        if body in (*_BUILTIN, *_schemes(), *_more()) or body not in _entry_points():
-            return None
+    by_path = bool(native) or ":" in body
+    # An entry point hides no name of ours.
+    ours = not by_path and body in (*_BUILTIN, *_schemes(), *_more())
+    if ours or not (by_path or body in _entry_points()):
+        return None
     brackets = ",".join(f"{key}={value}" for key, value in parameters.items())
-    name = alias or body.rpartition("/")[2] + (f"[{brackets}]" if brackets else "")
-    return OwnTarget(name, native)
+    own = body.rpartition("/")[2] if by_path else body
+    return OwnTarget(alias or own + (f"[{brackets}]" if brackets else ""), native)
 
 
 def resolve(target: str) -> list[Implementation]:
