@@ -10,7 +10,7 @@ import pytest
 
 from blockmark.runs.codec import parse_run
 from blockmark.verdict.errors import NothingInCommon, UnknownName
-from blockmark.verdict.stored import StoredOptions, all_costs, judge_runs
+from blockmark.verdict.stored import GATED, StoredOptions, all_costs, judge_runs, judged_of
 from cli import blockmark, tiny
 from run_factory import find_cell, make_run, scalar
 
@@ -36,6 +36,12 @@ def pair(factor: float, impl: str = "vector/cpp") -> tuple[dict[str, Any], dict[
                     cell["metrics"][metric] = rounds(1000.0)
     find_cell(runs[1], impl)["metrics"]["step_ns"] = rounds(1000.0 * factor)
     return runs[0], runs[1]
+
+
+def test_where_no_asked_metric_is_timed_the_pool_is_judged() -> None:
+    assert judged_of({"step_ns", "take_ns", "give_ns"}, GATED) == GATED
+    assert judged_of({"take_ns", "give_ns"}, GATED) == (*GATED, "take_ns", "give_ns")
+    assert judged_of({"take_ns"}, all_costs()) == all_costs()
 
 
 def test_a_slowdown_beyond_the_wider_margin_is_regressed_and_stops_nothing() -> None:

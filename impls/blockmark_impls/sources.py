@@ -51,11 +51,16 @@ NATIVE_MISSING = (
 class TargetError(ValueError):
     """A target that names no usable implementation: one line, with the mend if there is one."""
 
+    # What a cell is whose process meets it.
+    status = "unavailable"
+
 
 class LoadError(TargetError):
     """A user's own code that can't be had: it is not there, does not compile, or fails as it is
     loaded. The target itself was well formed.
     """
+
+    status = "failed"
 
 
 @dataclass(frozen=True, slots=True)

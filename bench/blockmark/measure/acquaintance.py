@@ -29,13 +29,13 @@ def subjects_of(target: str, cell: Cell, timeout_s: float) -> list[Subject]:
     formed or unknown.
     """
     own = own_target(target)
-    if own is None:
-        return [Subject.of(impl, cell) for impl in resolve(target)]
     try:
-        if own.native_file:
-            return [Subject.of(impl, cell) for impl in resolve(target)]
-        return _as_told(own.name, target, cell, timeout_s)
+        if own and not own.native_file:
+            return _as_told(own.name, target, cell, timeout_s)
+        return [Subject.of(impl, cell) for impl in resolve(target)]
     except LoadError as error:
+        if own is None:
+            raise
         tier, summary = ("cpp" if own.native_file else ""), "your own, which can't be loaded"
         return [Subject(own.name, target, own.name, tier, "manager", summary, broken=str(error))]
 

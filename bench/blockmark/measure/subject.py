@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from blockmark.workload.pool_models import POOL_MODELS
-
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -63,11 +61,6 @@ class Subject:
             unavailable=impl.unavailable,
             engine=impl.engine,
         )
-
-    @property
-    def pool_alone(self) -> bool:
-        """Whether it is a free pool and no manager."""
-        return bool(self.models) and set(self.models) <= set(POOL_MODELS)
 
     @classmethod
     def from_json(cls, facts: Mapping[str, Any]) -> Subject:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,7 +13,7 @@ from blockmark.measure.subject import Subject
 from blockmark.verdict.gate import GateCell
 from blockmark.verdict.judged import tell_apart
 from blockmark.verdict.margins import Margin, margin_for
-from blockmark.verdict.stored import POOL_GATED
+from blockmark.verdict.stored import judged_of
 from blockmark.workload.errors import ConfigError
 from blockmark.workload.scenario import Cell, Scenario
 
@@ -219,6 +219,19 @@ def _on_both(
     return False
 
 
+def timed_metrics(
+    models: Mapping[str, Sequence[Mapping[str, Any]]], served: Collection[str]
+) -> set[str]:
+    """What a cell's prepared programs time of an implementation that serves these models."""
+    return {
+        metric
+        for model, entries in models.items()
+        if model in served
+        for entry in entries
+        for metric in entry["metrics"].values()
+    }
+
+
 def _contest(
     card: Card,
     where: tuple[str, str, str],
@@ -228,12 +241,11 @@ def _contest(
     asked: Asked,
     prepared: Prepared,
 ) -> Contest:
-    wanted = set(asked.metrics)
-    if old.pool_alone or new.pool_alone:
-        wanted.update(POOL_GATED)
+    models = prepared.jobs[cell.key]["models"]
+    wanted = set(judged_of(timed_metrics(models, {*old.models, *new.models}), asked.metrics))
     programs = {
         model: [entry for entry in entries if set(entry["metrics"].values()) & wanted]
-        for model, entries in prepared.jobs[cell.key]["models"].items()
+        for model, entries in models.items()
     }
     programs = {model: entries for model, entries in programs.items() if entries}
     gates = {}

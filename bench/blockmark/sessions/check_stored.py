@@ -19,7 +19,9 @@ from blockmark.measure.programs import prepare
 from blockmark.measure.runner import Runner
 from blockmark.measure.session import termination_as_interrupt
 from blockmark.runs.store import RunWriter
-from blockmark.verdict.stored import POOL_GATED, StoredOptions, judge_runs
+from blockmark.verdict.stored import StoredOptions, judge_runs, judged_of
+
+from .check_plan import timed_metrics
 
 if TYPE_CHECKING:
     from blockmark.runs.model import Run
@@ -67,9 +69,6 @@ def check_against_run(
         timeout_s=timeout_s,
     )
     plan = replace(plan, budget=_BUDGET)
-    wanted = set(options.metrics)
-    if any(subject.pool_alone for subject in plan.subjects):
-        wanted.update(POOL_GATED)
     started = time.monotonic()
     interrupted = False
 
@@ -85,6 +84,8 @@ def check_against_run(
     ):
         prepared = prepare(plan.cells, Path(folder) / "programs")
         for job in prepared.jobs.values():
+            told = [timed_metrics(job["models"], each.models) for each in plan.subjects]
+            wanted = {name for timed in told if timed for name in judged_of(timed, options.metrics)}
             job["models"] = _only(job["models"], wanted)
         with RunWriter.create(Path(folder) / "runs", {"created": created}) as writer:
             runner = Runner(plan, prepared, writer, until_over)

@@ -27,8 +27,15 @@ from .pairs import measured, nearest
 
 # What is judged unless more is asked for: the whole step, and the pool under pressure.
 GATED = ("step_ns", "alloc_free_interleaved_ns")
-# Of a pool alone, which has neither.
-POOL_GATED = ("take_ns", "give_ns")
+# Where neither is measured, as of a pool alone.
+_POOL_GATED = ("take_ns", "give_ns")
+
+
+def judged_of(timed: Collection[str], asked: Sequence[str]) -> tuple[str, ...]:
+    """The metrics by which an implementation is judged that has those `timed`: the asked
+    ones, and if it has none of them what its pool costs.
+    """
+    return tuple(asked if set(asked) & set(timed) else dict.fromkeys((*asked, *_POOL_GATED)))
 
 
 def all_costs() -> tuple[str, ...]:
@@ -90,7 +97,7 @@ def judge_runs(
             continue
         tier = now.implementation_by_name[key.impl].tier
         reason = why_incomparable(before, now, old, new) or _unlike(apart, tier, options)
-        for metric in _judged(old, options):
+        for metric in judged_of(old.metrics, options.metrics):
             first, second = measured(old, metric), measured(new, metric)
             if isinstance(first, str):
                 continue
@@ -136,13 +143,6 @@ def judge_runs(
             "runs": [before.run_id, now.run_id],
         },
     )
-
-
-def _judged(old: Cell, options: StoredOptions) -> tuple[str, ...]:
-    """The metrics of a cell: those asked for, and of a pool alone its own."""
-    if any(metric in old.metrics for metric in options.metrics):
-        return options.metrics
-    return tuple(dict.fromkeys((*options.metrics, *POOL_GATED)))
 
 
 def _verdict(
