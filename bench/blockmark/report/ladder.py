@@ -168,8 +168,8 @@ def _name(ladder: _Ladder, setting: Setting) -> str:
 _PACK_STEP = Quantity("pack after a step", ("pack_step_ns",))
 _WHAT = {
     TAKE_GIVE: "a block taken and given back; n blocks are taken in a call, and a step is "
-    "thousands of blocks, more than an engine takes in one, so that calling once per step is at its best "
-    "here",
+    "thousands of blocks, more than an engine takes in one, so that calling once per step is at "
+    "its best here",
     _PACK_STEP: "all rows written",
 }
 # Of many batches these are shown: a call for each block, and a call for many.
