@@ -1,11 +1,16 @@
 """Helpers of the tests are importable by their bare names; what several files share."""
 
+import signal
 import sys
 from pathlib import Path
 
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
+
+# A shell starts what it puts in the background with interrupts ignored, and every process
+# inherits that: those that the tests interrupt would never hear of it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")

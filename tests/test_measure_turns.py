@@ -242,7 +242,9 @@ def test_two_equal_sides(tmp_path: Path, target: str) -> None:
         assert cost.after > 0
         # A machine that is busy with other tests moves them by as much.
         assert abs(cost.shift) < math.log(3.0)
-        assert [len(side) for pair in cost.pairs for side in pair] == [2] * 8
+        # One block a turn instead of two where other tests make a block twice as long.
+        counted = [len(side) for pair in cost.pairs for side in pair]
+        assert counted in ([2] * 8, [1] * 8)
 
 
 def test_in_a_cold_cell_single_steps_are_played(tmp_path: Path) -> None:
