@@ -36,8 +36,10 @@ lint: $(VENV)/.native $(VENV)/.dev
 types: $(VENV)/.native $(VENV)/.dev
 	$(BIN)/mypy
 
+# A process for each processor, and the tests of a file in one of them. No test asks for an
+# absolute time or a quiet machine, so they may disturb one another.
 unit: $(VENV)/.native $(VENV)/.dev
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses logical --maxprocesses 4 --dist loadfile
 
 # The table in README.md is what this command printed, never typed by hand.
 readme: $(VENV)/.installed

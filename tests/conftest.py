@@ -1,5 +1,6 @@
 """Helpers of the tests are importable by their bare names; what several files share."""
 
+import os
 import signal
 import sys
 from pathlib import Path
@@ -18,4 +19,8 @@ def build_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The `XDG_CACHE_HOME` of every test that builds a header, so that what all modules
     need is compiled once. Not the user's: what an earlier run left there proves nothing.
     """
-    return tmp_path_factory.mktemp("build-cache")
+    base = tmp_path_factory.getbasetemp()
+    # Shared by all processes of a parallel run, which have a folder each in a common one.
+    place = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "build-cache"
+    place.mkdir(exist_ok=True)
+    return place
