@@ -100,6 +100,28 @@ def test_a_package_that_can_t_be_imported_says_why(other: Path, tmp_path: Path) 
     assert "can't be started" in nobody.broken
 
 
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("os._exit(7)", "the process ended with code 7"),
+        ("os.kill(os.getpid(), 11)", "the process crashed with SIGSEGV"),
+    ],
+)
+def test_a_class_that_ends_the_process_is_named_and_the_others_are_found(
+    tmp_path: Path, line: str, reason: str
+) -> None:
+    cell = load_scenario(Path(tiny(tmp_path))).cells()[0]
+    (tmp_path / "bad.py").write_text(f"import os\n{line}\n")
+    (tmp_path / "good.py").write_text(MANAGER)
+    targets = ["vector", "bad=bad.py:Bad", "good=good.py:Mine", "nothing"]
+    told = describe_side(Side("here", cwd=tmp_path), targets, cell)
+    assert not told.broken
+    assert told.package == describe_side(Side("here"), [], cell).package
+    assert list(told.found) == ["vector", "good=good.py:Mine"]
+    assert list(told.unknown) == ["bad=bad.py:Bad", "nothing"]
+    assert told.unknown["bad=bad.py:Bad"].startswith(f"bad=bad.py:Bad can't be loaded: {reason}")
+
+
 def test_another_replay_is_incomparable_by_the_command(other: Path, tmp_path: Path) -> None:
     contract = other / "blockmark_impls" / "contract.py"
     contract.write_text(contract.read_text().replace("CONTRACT_VERSION = 1", ""))

@@ -79,10 +79,29 @@ class Described:
 def describe_side(
     side: Side, targets: Sequence[str], cell: Cell, timeout_s: float = 60.0
 ) -> Described:
-    """Ask a side, in a process of its own, what it is and what `targets` name there."""
-    request = describe_job(targets, cell)
+    """Ask a side, in a process of its own, what it is and what `targets` name there.
+
+    A target that ends or hangs that process is `unknown` with how it ended: all others are
+    asked again, each in another process.
+    """
+    told = _ask(side, targets, cell, timeout_s)
+    if not told.broken or not targets:
+        return told
+    told = _ask(side, [], cell, timeout_s)
+    if told.broken:
+        return told
+    for target in dict.fromkeys(targets):
+        alone = _ask(side, [target], cell, timeout_s)
+        told.found.update(alone.found)
+        told.unknown.update(alone.unknown)
+        if alone.broken:
+            told.unknown[target] = f"{target} can't be loaded: {alone.broken}"
+    return told
+
+
+def _ask(side: Side, targets: Sequence[str], cell: Cell, timeout_s: float) -> Described:
     try:
-        answer = side.job(request, timeout_s).result()
+        answer = side.job(describe_job(targets, cell), timeout_s).result()
     except OSError as error:
         return Described(broken=f"{side.python} can't be started: {error.strerror}")
     if answer["status"] != "ok":
