@@ -25,6 +25,9 @@ counts.
 callgrind_header: bool
 """Whether valgrind's header was there at build; without it only callgrind is missing."""
 
+knows_python_frames: bool
+"""Whether the stack of this interpreter can be sampled by the core."""
+
 class BuildInfo(TypedDict):
     compiler: str
     flags: str
@@ -455,13 +458,13 @@ def python_allocations_stop() -> int:
 
 def stack_samples_start(fd: int) -> None:
     """From here on a SIGALRM that meets this thread writes its Python stack to `fd`, in the
-    text of faulthandler, which must be registered for SIGALRM first. A walk that faults ends
-    in the line `Lost`. Raises ValueError if started already, or without such a handler.
+    words of faulthandler. Raises ValueError if started already, and unless
+    `knows_python_frames`.
     """
 
 def stack_samples_stop() -> int:
-    """Put the signal handlers back; returns the samples lost. Raises ValueError if not
-    started.
+    """Put the signal handlers back; returns the samples of which nothing could be written.
+    Raises ValueError if not started.
     """
 
 def pace_nothing(

@@ -5,26 +5,20 @@
 #include <cerrno>
 #include <csetjmp>
 #include <csignal>
-#include <dlfcn.h>
 #include <pthread.h>
 #include <unistd.h>
 
 #include "contract.hpp"
+#include "python_stack.hpp"
 
 namespace blockmark {
 
 namespace {
 
-using Dump = void (*)(int fd, PyThreadState* thread);
-
 constexpr int kFaults[] = {SIGSEGV, SIGBUS};
-constexpr char kLost[] = "\nLost\n";
 
 bool started = false;
 int out = -1;
-// Where the interpreter exports it, the walk without its wrapper: a wrapper that was left by
-// a jump believes itself busy ever after, and would write no more.
-Dump dump = nullptr;
 struct sigaction alarm_before;
 struct sigaction faults_before[2];
 
@@ -34,28 +28,31 @@ pthread_t sampled;
 sigjmp_buf way_out;
 volatile std::sig_atomic_t walking = 0;
 volatile std::sig_atomic_t lost = 0;
+// A thousand calls with long names.
+char text[256 << 10];
 
-void walk(int number) {
-  if (dump == nullptr) {
-    alarm_before.sa_handler(number);
-  } else if (PyThreadState* thread = PyGILState_GetThisThreadState()) {
-    dump(out, thread);
+// Bytes of text; 0 also if a fault ended the walk.
+std::size_t walk(PyThreadState* thread, int entries_out) {
+  if (sigsetjmp(way_out, 1) != 0) {
+    walking = 0;
+    return 0;
   }
+  walking = 1;
+  const std::size_t length = write_python_stack(thread, entries_out, text, sizeof text);
+  walking = 0;
+  return length;
 }
 
-void on_alarm(int number) {
+void on_alarm(int) {
   if (!pthread_equal(pthread_self(), sampled)) return;
   const int before = errno;
-  if (sigsetjmp(way_out, 1) == 0) {
-    walking = 1;
-    walk(number);
-    walking = 0;
-  } else {
-    walking = 0;
-    lost = lost + 1;
-    // Nothing can be done here about a full disk; the text then ends early.
-    [[maybe_unused]] const auto written = write(out, kLost, sizeof kLost - 1);
+  std::size_t length = 0;
+  if (PyThreadState* thread = PyGILState_GetThisThreadState()) {
+    length = walk(thread, 0);
+    if (length == 0) length = walk(thread, 1);
   }
+  // Nothing can be done here about a full disk; the text then ends early.
+  if (length == 0 || write(out, text, length) < 0) lost = lost + 1;
   errno = before;
 }
 
@@ -77,19 +74,15 @@ struct sigaction handler(void (*function)(int)) {
 
 void stack_samples_start(int fd) {
   if (started) throw_value("stacks are being sampled already");
-  sigaction(SIGALRM, nullptr, &alarm_before);
-  if (alarm_before.sa_handler == SIG_DFL || alarm_before.sa_handler == SIG_IGN) {
-    throw_value("no fault handler is registered for SIGALRM");
-  }
+  if (!kKnowsPythonFrames) throw_value("the frames of this interpreter are not known");
   started = true;
   out = fd;
   lost = 0;
   sampled = pthread_self();
-  dump = reinterpret_cast<Dump>(dlsym(RTLD_DEFAULT, "_Py_DumpTraceback"));
   const struct sigaction faulting = handler(on_fault);
   for (int i = 0; i < 2; ++i) sigaction(kFaults[i], &faulting, &faults_before[i]);
   const struct sigaction alarmed = handler(on_alarm);
-  sigaction(SIGALRM, &alarmed, nullptr);
+  sigaction(SIGALRM, &alarmed, &alarm_before);
 }
 
 std::int64_t stack_samples_stop() {

@@ -1,14 +1,16 @@
 """A sampling profiler for replays whose loop is in Python.
 
-A timer interrupts the process every millisecond or two, and the interpreter's own fault
-handler writes the stack as it is, from within the signal. A handler in Python would not
-do: it runs only where the interpreter next looks for signals, which is mostly at the
-start of a function or of a loop's turn, and would charge those with what ran before.
-A call into the C++ core is charged to the line that made it.
+A timer interrupts the process every millisecond or two, and the stack is written as it is,
+from within the signal. A handler in Python would not do: it runs only where the interpreter
+next looks for signals, which is mostly at the start of a function or of a loop's turn, and
+would charge those with what ran before. A call into the C++ core is charged to the line that
+made it.
 
-CPython 3.11 and 3.12 have no valid innermost frame for some instructions while C enters a
-function in Python (map, sorted with a key), and a look at the stack then crashes. The core
-keeps such a look from taking the process along; the sample is lost, and counted as lost.
+For a few instructions while C enters a function in Python (map, sorted with a key) and leaves
+it, the innermost frame is not valid. The interpreter's own fault handler, which can write the
+stack too, then crashes (CPython 3.11 to 3.13) or follows a table without an end (3.12), so the
+core has a walk of its own that expects it. A sample of which nothing can be told is counted as
+lost.
 """
 
 from __future__ import annotations
@@ -23,8 +25,10 @@ from .tracebacks import Call, parse_tracebacks
 
 try:
     from blockmark_impls import _native
-except ImportError:  # without the core a sample may crash the process
-    _native = None  # type: ignore[assignment]
+
+    _OWN_WALK = _native.knows_python_frames
+except ImportError:
+    _OWN_WALK = False
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -53,9 +57,10 @@ class Sampler:
     def start(self) -> None:
         """Start the timer; samples are held back until a region is entered."""
         self.leave()
-        faulthandler.register(signal.SIGALRM, self._file, all_threads=False)
-        if _native is not None:
+        if _OWN_WALK:
             _native.stack_samples_start(self._file.fileno())
+        else:  # a sample may crash the process
+            faulthandler.register(signal.SIGALRM, self._file, all_threads=False)
         self.arm()
 
     def arm(self) -> None:
@@ -66,11 +71,12 @@ class Sampler:
     def stop(self) -> None:
         """Stop the timer. A sample that is still held back is not taken."""
         signal.setitimer(signal.ITIMER_REAL, 0)
-        if _native is not None:
+        if _OWN_WALK:
             self.lost += _native.stack_samples_stop()
+        else:
+            faulthandler.unregister(signal.SIGALRM)
         signal.signal(signal.SIGALRM, signal.SIG_IGN)
         self.enter()
-        faulthandler.unregister(signal.SIGALRM)
 
     def enter(self) -> None:
         """From here on samples are taken."""

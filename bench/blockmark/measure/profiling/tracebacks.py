@@ -1,4 +1,4 @@
-"""Reading the stacks that Python's fault handler writes, one after the other."""
+"""Reading stacks in the words of Python's fault handler, one after the other."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ import re
 from dataclasses import dataclass
 
 _CALL = re.compile(r'^  File "(.*)", line (\d+|\?\?\?) in (.*)$')
-# What the core writes where a stack could not be followed.
-_LOST = "Lost"
 _START = re.compile(r"^(?:Stack|(?:Current )?[Tt]hread 0x[0-9a-f]+.*) \(most recent call first\):$")
 
 
@@ -23,8 +21,7 @@ class Call:
 def parse_tracebacks(text: str) -> dict[tuple[Call, ...], int]:
     """Stacks, outermost call first, and how often each was written.
 
-    Lines that are no part of a stack are passed over, and so are a stack without calls and
-    one that was lost half way.
+    Lines that are no part of a stack are passed over, and so is a stack without calls.
     """
     counts: dict[tuple[Call, ...], int] = {}
     calls: list[Call] = []
@@ -38,8 +35,6 @@ def parse_tracebacks(text: str) -> dict[tuple[Call, ...], int]:
     for line in text.splitlines():
         if _START.match(line):
             finish()
-        elif line == _LOST:
-            calls.clear()
         elif match := _CALL.match(line):
             number = int(match[2]) if match[2].isdigit() else 0
             calls.append(Call(match[3], match[1], number))

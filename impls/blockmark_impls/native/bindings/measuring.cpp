@@ -7,6 +7,7 @@
 #include "../conditions.hpp"
 #include "../histogram.hpp"
 #include "../python_allocations.hpp"
+#include "../python_stack.hpp"
 #include "../stack_samples.hpp"
 #include "python.hpp"
 
@@ -69,6 +70,7 @@ void bind_allocations(nb::module_& m) {
 }
 
 void bind_stack_samples(nb::module_& m) {
+  m.attr("knows_python_frames") = kKnowsPythonFrames;
   m.def("stack_samples_start", &stack_samples_start, nb::arg("fd"));
   m.def("stack_samples_stop", &stack_samples_stop);
 }
