@@ -28,8 +28,9 @@ pthread_t sampled;
 sigjmp_buf way_out;
 volatile std::sig_atomic_t walking = 0;
 volatile std::sig_atomic_t lost = 0;
-// A thousand calls with long names.
-char text[256 << 10];
+// A thousand calls with long names. Made at the first start, and kept.
+constexpr std::size_t kRoom = 256 << 10;
+char* text = nullptr;
 
 // Bytes of text; 0 also if a fault ended the walk.
 std::size_t walk(PyThreadState* thread, int entries_out) {
@@ -38,7 +39,7 @@ std::size_t walk(PyThreadState* thread, int entries_out) {
     return 0;
   }
   walking = 1;
-  const std::size_t length = write_python_stack(thread, entries_out, text, sizeof text);
+  const std::size_t length = write_python_stack(thread, entries_out, text, kRoom);
   walking = 0;
   return length;
 }
@@ -75,6 +76,7 @@ struct sigaction handler(void (*function)(int)) {
 void stack_samples_start(int fd) {
   if (started) throw_value("stacks are being sampled already");
   if (!kKnowsPythonFrames) throw_value("the frames of this interpreter are not known");
+  if (text == nullptr) text = new char[kRoom];
   started = true;
   out = fd;
   lost = 0;
