@@ -29,13 +29,15 @@ SIDE = SideCounts(
     1,
     "d1 32768,8,64",
     (
-        CellCounts("decode", "", "vector/cpp", LOADS, {"step_ns": CostCounts(64, 9, 2)}, 0.25),
+        CellCounts(
+            "decode", "", "vector/cpp", LOADS, {"step_ns": CostCounts(64, (9, 10), (2, 2))}, 0.25
+        ),
         CellCounts("decode", "", "vector/py", LOADS, {"step_ns": "an interpreter"}, 3.0),
     ),
 )
 TEXT = """{
  "schema": "blockmark.counts",
- "schema_version": 1,
+ "schema_version": 2,
  "key": {
   "architecture": "x86_64",
   "compiler": "g++ 12.2.0",
@@ -58,8 +60,8 @@ TEXT = """{
       "heap_allocations_per_step": 0.25,
       "step_ns": {
        "units": 64,
-       "instructions": 9,
-       "l1d_misses": 2
+       "instructions": [9, 10],
+       "l1d_misses": [2, 2]
       }
      },
      "vector/py": {
@@ -122,11 +124,14 @@ COUNTS = ("scenarios", "decode", "", "counts", "vector/cpp")
         (TEXT.replace("64", "NaN"), "nan is not a number"),
         (TEXT.replace("64", "Infinity"), "inf is not a number"),
         (changed("schema", to="blockmark.run"), "not a blockmark.counts file"),
-        (changed("schema_version", to=2), "written by a newer blockmark"),
+        (changed("schema_version", to=3), "written by a newer blockmark"),
+        (changed("schema_version", to=1), "written by an older blockmark, of one heap; renew it"),
         (changed("key", to=3), "key: 3 is not an object"),
         (changed("key", "libc", to=None), "key.libc"),
-        (changed(*COUNTS, "step_ns", "instructions", to=-1), "instructions: -1 is out of range"),
-        (changed(*COUNTS, "step_ns", "instructions", to=0), "instructions: 0 is out of range"),
+        (changed(*COUNTS, "step_ns", "instructions", to=[9, -1]), "[1]: -1 is out of range"),
+        (changed(*COUNTS, "step_ns", "instructions", to=[0]), "[0]: 0 is out of range"),
+        (changed(*COUNTS, "step_ns", "instructions", to=[]), "instructions: is empty"),
+        (changed(*COUNTS, "step_ns", "l1d_misses", to=2), "l1d_misses: 2 is not a list"),
         (changed(*COUNTS, "step_ns", "units", to=0), "units: is zero"),
         (changed(*COUNTS, "step_ns", to=[1]), "step_ns: [1] is not an object"),
         (changed(*COUNTS, "pack_ns", to="why"), "pack_ns: has no entry in loads"),

@@ -17,7 +17,7 @@ from blockmark.verdict.deterministic import (
 )
 
 KEY = CountKey("x86_64", "g++ 12.2.0", "glibc 2.36", "python 3.11", "valgrind 3.19.0")
-STEP = CostCounts(units=64, instructions=640_000, l1d_misses=64_000)
+STEP = CostCounts(units=64, instructions=(640_000,), l1d_misses=(64_000,))
 CELL = CellCounts("decode", "block_size 16", "vector/cpp", {"step_ns": "a"}, {"step_ns": STEP}, 0.0)
 SIDE = SideCounts(KEY, "-O3", 1, 1, "d1 32768,8,64", (CELL,))
 
@@ -44,7 +44,7 @@ def verdicts(before: SideCounts, after: SideCounts) -> dict[str, str]:
     ],
 )
 def test_instructions_have_a_margin_of_half_a_per_cent(new: float, expected: str) -> None:
-    assert instructions_verdict(10_000, new) == expected
+    assert instructions_verdict((10_000,), (new,)) == expected
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,45 @@ def test_instructions_have_a_margin_of_half_a_per_cent(new: float, expected: str
 def test_misses_need_a_share_and_a_number(
     old: float, new: float, units: float, expected: str
 ) -> None:
-    assert misses_verdict(old, new, units) == expected
+    assert misses_verdict((old,), (new,), units) == expected
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ((571, 582, 595), (571, 590, 596), "unchanged"),  # one map in other heaps
+        ((571, 582, 595), (597, 598, 599), "unchanged"),  # above all, by 0.34 % of the most
+        ((571, 582, 595), (599, 600, 610), "regressed"),  # 0.67 %
+        ((599, 600, 610), (571, 582, 595), "improved"),
+        ((571,), (599, 600, 610), "regressed"),
+    ],
+)
+def test_a_change_is_one_in_every_heap(
+    old: tuple[float, ...], new: tuple[float, ...], expected: str
+) -> None:
+    assert instructions_verdict(old, new) == expected
+
+
+def test_misses_of_all_heaps_must_be_apart_by_the_number() -> None:
+    # From 10.5 to 11.0, not from 10.0: 0.5 an operation.
+    assert misses_verdict((10.0, 10.5), (11.0, 12.0), 201) == "regressed"
+    assert misses_verdict((10.0, 10.5), (11.0, 12.0), 200) == "unchanged"
+    assert misses_verdict((11.0, 12.0), (10.0, 10.5), 201) == "improved"
+    assert misses_verdict((10.0, 10.5), (10.4, 12.0), 10_000) == "unchanged"
+
+
+def test_medians_are_shown_and_what_moves_them_is_said() -> None:
+    before = CostCounts(units=100, instructions=(57_100, 57_200, 59_500), l1d_misses=(9, 9, 9))
+    after = CostCounts(units=100, instructions=(57_200, 59_400, 59_600), l1d_misses=(9, 9, 60))
+    judged = judge_counts(side(costs={"step_ns": before}), side(costs={"step_ns": after}))
+    instructions, misses, _ = judged.cells
+    assert (instructions.old, instructions.new) == (572.0, 594.0)
+    assert instructions.before == (571.0, 572.0, 595.0)
+    assert instructions.after == (572.0, 594.0, 596.0)
+    assert instructions.ratio == pytest.approx(594 / 572)
+    assert instructions.verdict == "unchanged"
+    assert instructions.reason == "another heap moves it as far: 571 to 595 before, 572 to 596 now"
+    assert (misses.verdict, misses.reason) == ("unchanged", "")
 
 
 def test_any_allocation_more_is_a_regression() -> None:
@@ -75,7 +113,7 @@ def test_any_allocation_more_is_a_regression() -> None:
 
 
 def test_a_cell_has_a_verdict_for_each_of_its_counts() -> None:
-    more = CostCounts(units=64, instructions=644_800, l1d_misses=64_000)  # +0.75 %
+    more = CostCounts(units=64, instructions=(644_800,), l1d_misses=(64_000,))  # +0.75 %
     result = judge_counts(SIDE, side(costs={"step_ns": more}, allocations=1.0))
     by_metric = {cell.metric: cell for cell in result.cells}
     assert {name: cell.verdict for name, cell in by_metric.items()} == {
@@ -93,7 +131,7 @@ def test_a_cell_has_a_verdict_for_each_of_its_counts() -> None:
 
 
 def test_totals_of_unequal_length_are_compared_by_the_operation() -> None:
-    twice = CostCounts(units=128, instructions=1_280_000, l1d_misses=128_000)
+    twice = CostCounts(units=128, instructions=(1_280_000,), l1d_misses=(128_000,))
     assert set(verdicts(SIDE, side(costs={"step_ns": twice})).values()) == {"unchanged"}
 
 
@@ -170,7 +208,7 @@ def counted(after: SideCounts) -> CheckResult:
 
 
 def test_both_gates_in_one_result() -> None:
-    more = CostCounts(units=64, instructions=700_000, l1d_misses=64_000)
+    more = CostCounts(units=64, instructions=(700_000,), l1d_misses=(64_000,))
     slower = join(timed("regressed"), counted(side(costs={"step_ns": more})))
     assert [cell.label for cell in slower.cells] == ["more work", "", "", ""]
     assert (slower.kind, slower.notes, slower.exit_code()) == ("interleaved", ("n", "m"), 1)

@@ -17,6 +17,7 @@ from __future__ import annotations
 import gc
 import json
 import os
+import random
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -81,8 +82,10 @@ def main() -> None:
 def simulate_cell(impl: Implementation, job: dict[str, Any]) -> dict[str, Any]:
     """`passes`: what was dumped, for each phase; `unavailable`: cost -> why it was not.
 
-    With `net` false in the job, the empty loop is not counted.
+    With `net` false in the job, the empty loop is not counted. A seed `moved_by` is of what
+    lies in the heap before anything else is made.
     """
+    before = _objects(job["moved_by"]) if "moved_by" in job else []
     gc.enable()
     gc.unfreeze()
     cell = _Cell(impl, PoolConfig(**job["config"]), job)
@@ -94,7 +97,14 @@ def simulate_cell(impl: Implementation, job: dict[str, Any]) -> dict[str, Any]:
                 program = Program.load(Path(entry["path"]))
                 label = f"{job['cell']}|{model}|{number}"
                 cell.simulate(label, program, names, pool=entry["pool_only"])
+    before.clear()
     return {"passes": cell.passes, "unavailable": cell.unavailable}
+
+
+def _objects(seed: int) -> list[bytearray]:
+    """Objects that move what is made after them, by any distance within a page."""
+    draw = random.Random(seed)
+    return [bytearray(draw.randrange(16, 4096)) for _ in range(64)]
 
 
 class _Cell(SubjectSetup):

@@ -1,8 +1,9 @@
 """Exact counts of one side: what callgrind and the allocation counter say of each cell.
 
 Such counts repeat to the last digit where program, compiler, libraries and simulator are
-the same, so they can be stored and compared without statistics. A stored file is kept
-apart by all of these: the key, which its name spells out.
+the same, so they can be stored. What the heap looks like when a structure begins moves them,
+so each is taken in several heaps. A stored file is kept apart by all of these: the key, which
+its name spells out.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from .reading import JsonObject, read_json_object
 from .store import render_json
 
 SCHEMA = "blockmark.counts"
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 ALLOCATIONS = "heap_allocations_per_step"
 _RENEW = "renew it with `blockmark check --deterministic --store-counts DIR`"
 Reason = str
@@ -53,12 +54,13 @@ class CountKey:
 class CostCounts:
     """Totals of all replayed operations of what a cost metric times; the loop's own included.
 
-    `units` is what the metric divides by, `l1d_misses` are those of loads and of stores.
+    `units` is what the metric divides by, `l1d_misses` are those of loads and of stores. Each
+    has a total for every heap that it was counted in, the least first.
     """
 
     units: float
-    instructions: int
-    l1d_misses: int
+    instructions: tuple[int, ...]
+    l1d_misses: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +141,8 @@ def load_counts(path: Path) -> SideCounts:
             "update blockmark",
             "schema_version",
         )
+    if version < SCHEMA_VERSION:
+        top.fail("schema_version", "written by an older blockmark, of one heap", _RENEW)
     key = top.child("key")
     return SideCounts(
         key=CountKey(*(key.text(name) for name in CountKey.__dataclass_fields__)),
@@ -185,7 +189,14 @@ def _read_cost(item: JsonObject, name: str) -> CostCounts | Reason:
     units = counts.number("units")
     if not units:
         counts.fail("units", "is zero", _RENEW)
-    return CostCounts(units, counts.integer("instructions", 1), counts.integer("l1d_misses"))
+    return CostCounts(units, _totals(counts, "instructions", 1), _totals(counts, "l1d_misses"))
+
+
+def _totals(counts: JsonObject, name: str, least: int = 0) -> tuple[int, ...]:
+    totals = counts.integers(name, least)
+    if not totals:
+        counts.fail(name, "is empty", _RENEW)
+    return totals
 
 
 def _dump(counts: SideCounts) -> dict[str, Any]:
@@ -213,7 +224,7 @@ def _dump(counts: SideCounts) -> dict[str, Any]:
     }
 
 
-def _plain_cost(counts: CostCounts) -> dict[str, float]:
+def _plain_cost(counts: CostCounts) -> dict[str, Any]:
     return {name: _plain(value) for name, value in asdict(counts).items()}
 
 

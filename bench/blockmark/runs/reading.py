@@ -116,12 +116,12 @@ class JsonObject:
 
     def integer(self, name: str, least: int = 0) -> int:
         """A whole number that fits 64 bits."""
-        value = self.get(name)
-        if isinstance(value, bool) or not isinstance(value, int):
-            self._wrong(name, value, "a whole number")
-        if not least <= value <= _LARGEST_INTEGER:
-            self.fail(name, f"{quote(value)} is out of range")
-        return value
+        return self._integer(name, self.get(name), least)
+
+    def integers(self, name: str, least: int = 0) -> tuple[int, ...]:
+        """A list of whole numbers that fit 64 bits."""
+        items = enumerate(self.array(name))
+        return tuple(self._integer(f"{name}[{index}]", item, least) for index, item in items)
 
     def number(self, name: str) -> float:
         """A number that is not negative."""
@@ -171,6 +171,13 @@ class JsonObject:
         if not isinstance(value, dict):
             self._wrong(name, value, "an object")
         return JsonObject(self.path, self.key_of(name), value)
+
+    def _integer(self, name: str, value: Any, least: int) -> int:
+        if isinstance(value, bool) or not isinstance(value, int):
+            self._wrong(name, value, "a whole number")
+        if not least <= value <= _LARGEST_INTEGER:
+            self.fail(name, f"{quote(value)} is out of range")
+        return value
 
     def _number(self, name: str, value: Any) -> float:
         if isinstance(value, bool) or not isinstance(value, int | float):
