@@ -114,10 +114,10 @@ class _Counting:
         }
         self._wrong: list[str] = []
         self._failures: list[str] = []
-        # By pair: why it has no counts; what it has, by cost; its allocations.
+        # By pair: why it has no counts; what it has, by cost; its allocations; what has come in.
         self._out: dict[tuple[str, str], str] = {}
         self._totals: dict[tuple[str, str], dict[str, CostCounts | str]] = {}
-        self._heaps: dict[tuple[str, str], list[dict[str, Any]]] = {}
+        self._answers: dict[tuple[str, str], list[dict[str, Any]]] = {}
         self._allocations: dict[tuple[str, str], float | str] = {}
 
     def count(self) -> Counted:
@@ -200,7 +200,7 @@ class _Counting:
                     job["moved_by"] = job["seed"]
         by_key = {each.pair.key: each for each in todo}
         for name, cell, answer in simulator.simulate(requests, usable_cores()):
-            each, answers = by_key[cell, name], self._heaps.setdefault((cell, name), [])
+            each, answers = by_key[cell, name], self._answers.setdefault((cell, name), [])
             answers.append(answer)
             if len(answers) == _heaps(each.pair):
                 self._gather(each, answers)
