@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -171,6 +172,36 @@ def test_a_polite_kill_is_an_interrupt(tmp_path: Path) -> None:
     process.communicate(timeout=60)
     assert process.returncode == 130
     assert run_json(tmp_path)["cells"][0]["status"] == "ok"
+
+
+KILLED_WHILE_KEEPING = """
+import os, signal, sys
+from blockmark.cli import main
+from blockmark.runs.store import RunWriter
+
+number = getattr(signal, sys.argv.pop(1))
+append = RunWriter.append
+
+def interrupted(self, record):
+    append(self, record)
+    if record["kind"] == "round":
+        os.kill(os.getpid(), number)
+        # Where Python would look for signals.
+        for _ in range(1000):
+            pass
+
+RunWriter.append = interrupted
+main()
+"""
+
+
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
+def test_what_is_on_the_disk_is_published(tmp_path: Path, name: str) -> None:
+    words = [sys.executable, "-c", KILLED_WHILE_KEEPING, name, "run", tiny(tmp_path)]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=180)
+    assert done.returncode == 130, done.stderr
+    (cell,) = run_json(tmp_path)["cells"]
+    assert (cell["status"], cell["metrics"]["step_ns"]["rounds"]) == ("ok", 1)
 
 
 def test_a_killed_run_can_be_gone_on_with(tmp_path: Path) -> None:

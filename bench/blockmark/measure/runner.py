@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from .interrupts import interrupts_wait
 from .jobs import Job
 from .machine import cache_sizes, memory_limit, usable_cores
 from .probes.callgrind import Geometry, find_valgrind
@@ -212,8 +213,10 @@ class Runner:
             "elapsed_s": round(self.elapsed_s, 3),
             **answer,
         }
-        self.writer.append(record)
-        self.journal.add(record)
+        # On the disk and in the run that an interrupt publishes, or in neither.
+        with interrupts_wait():
+            self.writer.append(record)
+            self.journal.add(record)
         self._advance(f"{_DONE[kind]} {pair.subject.name}")
 
     def _advance(self, text: str) -> None:

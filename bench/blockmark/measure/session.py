@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import signal
 import tempfile
-from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -15,13 +13,14 @@ from blockmark.runs.store import RunWriter
 from blockmark.workload.keys import ConfigError
 
 from .assemble import assemble_run
+from .interrupts import termination_as_interrupt
 from .machine import build_facts, load_average, machine_facts
 from .plan import Plan
 from .programs import prepare
 from .runner import Runner
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from blockmark.runs.model import Run
 
@@ -101,17 +100,3 @@ def _carry_out(
         )
         writer.publish(run)
     return Outcome(run, writer.folder, interrupted)
-
-
-@contextmanager
-def termination_as_interrupt() -> Iterator[None]:
-    """A polite kill is treated like Ctrl-C: what is finished is published."""
-
-    def interrupt(*_: Any) -> None:
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGTERM, interrupt)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)

@@ -18,9 +18,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from blockmark.measure.interrupts import termination_as_interrupt
 from blockmark.measure.machine import load_average, usable_cores
 from blockmark.measure.programs import prepare
-from blockmark.measure.session import termination_as_interrupt
 from blockmark.measure.sides import Described, Side, describe_side
 from blockmark.measure.turns import Alternated, Turns, alternate, turns_job
 from blockmark.measure.verification import verify_job

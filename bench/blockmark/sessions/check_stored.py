@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 
 from blockmark import __version__
 from blockmark.measure.assemble import assemble_run
+from blockmark.measure.interrupts import termination_as_interrupt
 from blockmark.measure.machine import load_average
 from blockmark.measure.plan import make_plan
 from blockmark.measure.probes.timing import Budget
 from blockmark.measure.programs import prepare
 from blockmark.measure.runner import Runner
-from blockmark.measure.session import termination_as_interrupt
 from blockmark.runs.store import RunWriter
 from blockmark.verdict.stored import StoredOptions, judge_runs, judged_of
 

@@ -15,9 +15,9 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from blockmark.measure.exact_counts import Counted, Work, count_key, count_side
+from blockmark.measure.interrupts import termination_as_interrupt
 from blockmark.measure.probes.callgrind import find_valgrind
 from blockmark.measure.programs import prepare
-from blockmark.measure.session import termination_as_interrupt
 from blockmark.measure.sides import Described, Side, describe_side
 from blockmark.runs.counts import SideCounts, find_counts, store_counts
 from blockmark.verdict.check import CheckResult
