@@ -36,10 +36,11 @@ lint: $(VENV)/.native $(VENV)/.dev
 types: $(VENV)/.native $(VENV)/.dev
 	$(BIN)/mypy
 
-# A process for each processor, and the tests of a file in one of them. No test asks for an
-# absolute time or a quiet machine, so they may disturb one another.
+# A process for each processor, and the tests of a file in one of them; then those that compare
+# times, one after the other.
 unit: $(VENV)/.native $(VENV)/.dev
-	$(BIN)/python -m pytest --numprocesses logical --maxprocesses 4 --dist loadfile
+	$(BIN)/python -m pytest -m 'not alone' --numprocesses logical --maxprocesses 4 --dist loadfile
+	$(BIN)/python -m pytest -m alone
 
 # The table in README.md is what this command printed, never typed by hand.
 readme: $(VENV)/.installed

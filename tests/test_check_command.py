@@ -39,6 +39,7 @@ def result(path: Path) -> dict[str, Any]:
     return content
 
 
+@pytest.mark.alone
 def test_a_slowdown_committed_on_purpose_is_caught(repo: Path, tmp_path: Path) -> None:
     commit(repo, "slower", mine_py=SLOW)
     out = {name: tmp_path / name for name in ("r.json", "r.md", "r.xml", "summary.md")}
@@ -67,6 +68,7 @@ def test_a_slowdown_committed_on_purpose_is_caught(repo: Path, tmp_path: Path) -
     assert git(repo, "status", "--porcelain") == ""
 
 
+@pytest.mark.alone
 def test_without_it_the_check_passes(repo: Path, tmp_path: Path) -> None:
     done = check(repo, "--baseline-rev", "main", *SURE, "--json", "-")
     assert done.returncode == 0, done.stdout + done.stderr
@@ -146,6 +148,7 @@ def test_an_interrupt_keeps_what_is_there(tmp_path: Path) -> None:
     assert len(git(repo, "worktree", "list").splitlines()) == 1
 
 
+@pytest.mark.alone
 def test_against_itself(repo: Path) -> None:
     done = check(repo, "--self-test", *SURE)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -250,6 +253,7 @@ class Mine:
 """
 
 
+@pytest.mark.alone
 def test_a_pool_alone_is_judged_by_its_take_and_give(tmp_path: Path) -> None:
     repo = repository(tmp_path / "repo", mine_py=POOL)
     scenario = Path(tiny(tmp_path))

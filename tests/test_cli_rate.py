@@ -10,6 +10,8 @@ import pytest
 
 from cli import blockmark, tiny
 
+pytestmark = pytest.mark.alone
+
 RATE = 'models = ["rate"]\nrate_seconds = 0.05\n'
 # What a loop of the native core measures; the collector is Python's.
 NATIVE = {

@@ -14,6 +14,8 @@ from blockmark_impls.contract import OutOfBlocks
 
 native: Any = pytest.importorskip("blockmark_impls._native", reason="no C++ core was built")
 
+pytestmark = pytest.mark.alone
+
 ROOT = Path(__file__).resolve().parents[1]
 SOURCES = ROOT / "impls" / "blockmark_impls" / "native"
 PROGRAM = ROOT / "tests" / "native" / "stress_shared_pools.cpp"

@@ -30,6 +30,8 @@ from blockmark.workload.program import Op, Program, ProgramBuilder
 from blockmark.workload.scenario import parse_scenario
 from blockmark_impls.registry import resolve
 
+pytestmark = pytest.mark.alone
+
 LOOP = "blockmark.measure.probes.pacing"
 
 

@@ -23,6 +23,8 @@ from blockmark.measure.turns import Alternated, Turns, alternate, turns_job
 from blockmark.workload.scenario import parse_scenario
 from cli import TINY, subject
 
+pytestmark = pytest.mark.alone
+
 # Speaks the protocol. Its job is a script: the ns of each block, turn by turn, what to do
 # in a turn instead of playing it, and a file that it writes its turns to.
 FAKE = """

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.alone
+
 native = pytest.importorskip("blockmark_impls._native", reason="no C++ core was built")
 
 

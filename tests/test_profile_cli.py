@@ -66,6 +66,7 @@ def test_native_by_callgrind(tmp_path: Path) -> None:
     assert instructions[0][1] == instructions[1][1]
 
 
+@pytest.mark.alone
 def test_native_by_perf(tmp_path: Path) -> None:
     if not has_perf():
         pytest.skip("needs perf that may sample")
@@ -89,6 +90,7 @@ def test_native_by_perf(tmp_path: Path) -> None:
     assert all(stack.startswith("Replay<") for stack, _ in stacks)
 
 
+@pytest.mark.alone
 def test_a_python_loop_by_the_sampler(tmp_path: Path) -> None:
     words = ["profile", "vector/py", tiny(tmp_path), "--seconds", "1", "--output", "out"]
     run = blockmark(*words, cwd=tmp_path)

@@ -11,6 +11,8 @@ import pytest
 from blockmark.measure.profiling.tracebacks import parse_tracebacks
 from blockmark_impls import _native
 
+pytestmark = pytest.mark.alone
+
 # C that enters functions in Python, over and over: a look at the stack that falls between
 # the two met garbage within some hundred samples and ended the process.
 ENTERED_FROM_C = """
