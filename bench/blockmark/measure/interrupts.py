@@ -32,14 +32,17 @@ def interrupts_wait() -> Iterator[None]:
     """
     came: list[int] = []
 
-    def remember(number: int, _: Any) -> None:
-        came.append(number)
+    def remember(this: int, _: Any) -> None:
+        came.append(this)
 
-    before = {one: signal.signal(one, remember) for one in (signal.SIGINT, signal.SIGTERM)}
+    before: dict[int, Any] = {}
     try:
+        # In here: one that comes between the two must find the first put back.
+        for number in (signal.SIGINT, signal.SIGTERM):
+            before[number] = signal.signal(number, remember)
         yield
     finally:
-        for one, handler in before.items():
-            signal.signal(one, handler)
+        for stopping, handler in before.items():
+            signal.signal(stopping, handler)
     if came:
         signal.raise_signal(came[0])
