@@ -11,7 +11,12 @@ import pytest
 from blockmark.measure.profiling.tracebacks import parse_tracebacks
 from blockmark_impls import _native
 
-pytestmark = pytest.mark.alone
+pytestmark = [
+    pytest.mark.alone,
+    pytest.mark.skipif(
+        not _native.knows_python_frames, reason="the core does not know this Python's frames"
+    ),
+]
 
 # C that enters functions in Python, over and over: a look at the stack that falls between
 # the two met garbage within some hundred samples and ended the process.

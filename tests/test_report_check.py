@@ -157,8 +157,8 @@ def test_exact_counts_have_neither_p_nor_rounds_and_enough_digits() -> None:
         verdict="regressed",
         unit="count",
         metric="step_instructions_per_op",
-        before=(24_310.0,),
-        after=(24_452.0,),
+        before=(24_310.0,) * 5,
+        after=(24_452.0,) * 5,
         old=24_310.0,
         new=24_452.0,
         ratio=24_452 / 24_310,
@@ -172,6 +172,11 @@ def test_exact_counts_have_neither_p_nor_rounds_and_enough_digits() -> None:
     assert "margin 0.5 %" in text
     assert " p " not in text
     assert "rounds" not in text
+    # Beside times, too: its five heaps are no rounds.
+    both = printed(result(cell(), counted), show_all=True)
+    assert "rounds 15," in " ".join(both.split())
+    (row,) = (line.split() for line in both.splitlines() if "24,310" in line)
+    assert row == ["vector/cpp", "24,310", "24,452", "+0.6", "%", "-", "-", "-", "REGRESSED"]
 
 
 def test_every_kind_of_check_says_what_it_is() -> None:

@@ -251,16 +251,19 @@ def _chance(p: float) -> str:
     return f"{p:.2f}" if p >= 0.01 else f"{p:.0e}"
 
 
+def _sizes(cell: CellVerdict) -> tuple[int, int]:
+    """Rounds before and after; a count has none, its values are those of some heaps."""
+    return (0, 0) if cell.unit == "count" else (len(cell.before), len(cell.after))
+
+
 def _rounds(cell: CellVerdict) -> str:
-    sizes = dict.fromkeys((len(cell.before), len(cell.after)))
+    sizes = dict.fromkeys(_sizes(cell))
     return "/".join(map(str, sizes)) if any(sizes) else ABSENT
 
 
 def _rounds_words(result: CheckResult) -> list[str]:
     """`rounds 6..30 (mean 14.2)`: the fewer of the two sides in each cell that has any."""
-    sizes = [
-        rounds for cell in result.cells if (rounds := min(len(cell.before), len(cell.after))) > 0
-    ]
+    sizes = [rounds for cell in result.cells if (rounds := min(_sizes(cell))) > 0]
     if not sizes:
         return []
     span = "..".join(dict.fromkeys(map(str, (min(sizes), max(sizes)))))

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from blockmark.measure.exact_counts import Counted, Work, count_key, count_side
+from blockmark.measure.exact_counts import HEAPS, Counted, Work, count_key, count_side
 from blockmark.measure.interrupts import termination_as_interrupt
 from blockmark.measure.probes.callgrind import find_valgrind
 from blockmark.measure.programs import prepare
@@ -214,6 +214,7 @@ class _Counting:
                 "source": "callgrind" if key.valgrind else "allocations alone",
                 "key": asdict(key),
                 "caches": after.counts.caches,
+                "heaps": HEAPS,
                 "instructions_margin": INSTRUCTIONS_MARGIN,
                 "misses_margin": MISSES_MARGIN,
                 "misses_least": MISSES_LEAST,

@@ -19,10 +19,10 @@ MOST_DROPPED = 0.1
 class CellVerdict:
     """One comparison: a metric of an implementation in a setting, before and after.
 
-    `before` and `after` are what was measured in each round; `old` and `new` their lower
-    quartiles (of counts: medians). `shifts` are the logarithms of after over before as each
-    round's turns found them, where sides took turns. `ratio` is after over before with the
-    interval `low` to `high`, None where there is none: by the test that the verdict was
+    `before` and `after` are what was measured in each round, or counted in each heap; `old` and
+    `new` their lower quartiles (of counts: medians). `shifts` are the logarithms of after over
+    before as each round's turns found them, where sides took turns. `ratio` is after over before
+    with the interval `low` to `high`, None where there is none: by the test that the verdict was
     `decided_by` (`rounds`: new / old; `turns`: the median shift; empty for none), else by
     the turns where there are. `margin` is the change that matters, as a share of one, and
     `margin_of` says where it comes from. `visible` is the smallest change, as a share of
