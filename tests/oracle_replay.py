@@ -11,10 +11,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from blockmark.measure.proof.checker import Checker, check_state
 from blockmark.measure.replay import bind
-from blockmark.measure.verify import Checker, check_state
 from blockmark.workload.load import Load
-from blockmark.workload.oracle import Oracle
+from blockmark.workload.oracle.model import Oracle
 from blockmark.workload.program import Op, Program
 from blockmark.workload.scenario import Cell, parse_scenario
 from blockmark_impls.registry import resolve

@@ -11,14 +11,14 @@ from typing import Any
 
 import pytest
 
-from blockmark.measure.corpus import (
+from blockmark.measure.proof.corpus import (
     Member,
     default_folder,
     read_corpus,
     right_members,
     try_corpus,
 )
-from blockmark.measure.corpus_job import prove_each
+from blockmark.measure.proof.corpus_job import prove_each
 from blockmark.workload.keys import ConfigError
 from blockmark_impls.build_tools import NATIVE as NATIVE_HEADERS
 from cli import blockmark

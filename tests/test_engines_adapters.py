@@ -27,7 +27,7 @@ POOLS = [
 
 PROVE = """
 import json
-from blockmark.measure.proof import prove
+from blockmark.measure.proof.prove import prove
 from blockmark_impls.contract import PoolConfig
 from blockmark_impls.registry import resolve
 found = {}

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from blockmark.measure.proof import prove
-from blockmark.measure.reuse import ReuseOrderChecker
+from blockmark.measure.proof.prove import prove
+from blockmark.measure.proof.reuse import ReuseOrderChecker
 from blockmark.workload.pool_models import free_space_programs, pool_programs
 from blockmark.workload.scenario import parse_scenario
 from blockmark_impls.contract import PoolConfig

@@ -21,8 +21,8 @@ from blockmark.measure.probes.rate_search import (
     highest_rate,
     is_held,
 )
+from blockmark.measure.proof.checker import check_state
 from blockmark.measure.replay import PythonReplay, bind
-from blockmark.measure.verify import check_state
 from blockmark.runs.histogram import Histogram
 from blockmark.workload.build import build_load
 from blockmark.workload.packing import with_packing

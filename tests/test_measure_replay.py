@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from blockmark.measure.proof.checker import check_state
 from blockmark.measure.replay import MissingOperationsError, PythonReplay, bind
-from blockmark.measure.verify import check_state
 from blockmark.runs.histogram import Histogram
 from blockmark.workload.decode import decode_program
 from blockmark.workload.program import Op, Program, ProgramBuilder

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from blockmark.measure.counterexample import ManagerFault, PoolFault, ReplayFault
-from blockmark.measure.shrink import Case, Shrinker, smaller_numbers
-from blockmark.measure.verify import Checker
-from blockmark.workload.calls import Call, calls_of, renumbered
-from blockmark.workload.pool_ops import random_pool_program
+from blockmark.measure.proof.checker import Checker
+from blockmark.measure.proof.counterexample import ManagerFault, PoolFault, ReplayFault
+from blockmark.measure.proof.shrink import Case, Shrinker, smaller_numbers
+from blockmark.workload.oracle.calls import Call, calls_of, renumbered
+from blockmark.workload.oracle.pool_calls import random_pool_program
+from blockmark.workload.oracle.tiny import random_config, random_program
 from blockmark.workload.program import Program
-from blockmark.workload.random_ops import random_config, random_program
 from blockmark_impls.contract import Copy, PoolConfig
 from blockmark_impls.python.list_pool import ListPool
 from blockmark_impls.python.vector import VectorManager

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from blockmark.measure.reuse import ReuseOrderChecker
-from blockmark.measure.verify import Checker, WrongAnswer, check_state, lacking
-from blockmark.workload.oracle import Oracle
+from blockmark.measure.proof.checker import Checker, WrongAnswer, check_state, lacking
+from blockmark.measure.proof.reuse import ReuseOrderChecker
+from blockmark.workload.oracle.model import Oracle
+from blockmark.workload.oracle.tiny import random_config, random_program
 from blockmark.workload.program import Op, ProgramBuilder
-from blockmark.workload.random_ops import random_config, random_program
 from blockmark_impls.contract import Copy, OutOfBlocks, PoolConfig
 from blockmark_impls.python.hash_map import HashMapManager
 from blockmark_impls.python.vector import VectorManager

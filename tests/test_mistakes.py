@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from blockmark.measure.mistake_proof import CopyingOracle, prove_mistake, same_place
+from blockmark.measure.proof.mistakes import CopyingOracle, prove_mistake, same_place
 from blockmark.measure.studies import mistakes as study
 from blockmark.measure.studies.append_blocks import PythonArena, measure_appends
 from blockmark.workload.errors import ConfigError

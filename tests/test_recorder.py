@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from blockmark import recorder as noting
-from blockmark.measure.verify import Checker
+from blockmark.measure.proof.checker import Checker
 from blockmark.recorder import PoolRecorder, Recorder, VllmManagerRecorder
 from blockmark.workload.program import Op, ProgramError
 from blockmark.workload.recorded import describe

@@ -7,11 +7,11 @@ from functools import cache
 
 import pytest
 
-from blockmark.measure.pool_checker import PoolChecker
-from blockmark.measure.verify import Checker
-from blockmark.workload.pool_ops import OPTIONAL, SIZES, random_pool_program
+from blockmark.measure.proof.checker import Checker
+from blockmark.measure.proof.pool_checker import PoolChecker
+from blockmark.workload.oracle.pool_calls import OPTIONAL, SIZES, random_pool_program
+from blockmark.workload.oracle.tiny import random_config, random_program
 from blockmark.workload.program import Program
-from blockmark.workload.random_ops import random_config, random_program
 from blockmark_impls.contract import PoolConfig
 from blockmark_impls.registry import names_of, resolve
 

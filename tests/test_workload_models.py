@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from blockmark.measure.probes.memory import contiguity
-from blockmark.measure.verify import Checker
+from blockmark.measure.proof.checker import Checker
 from blockmark.workload.models import (
     condition_manager,
     full_rows,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from blockmark.measure.proof.checker import Checker
 from blockmark.measure.replay import bind
-from blockmark.measure.verify import Checker
 from blockmark.workload.models import model_programs
 from blockmark.workload.program import Op
 from blockmark.workload.scenario import parse_scenario

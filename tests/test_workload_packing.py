@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from blockmark.measure.proof.checker import check_state
 from blockmark.measure.replay import bind
-from blockmark.measure.verify import check_state
 from blockmark.workload.build import build_cell, build_load
 from blockmark.workload.packing import packed_bytes, with_packing
 from blockmark.workload.program import Op, Program, ProgramBuilder

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from blockmark.measure.verify import Checker
+from blockmark.measure.proof.checker import Checker
 from blockmark.workload.distributions import canonical, draw
 from blockmark.workload.errors import ConfigError
 from blockmark.workload.lifecycle import IllegalMoveError, State, move

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from blockmark.workload.keys import ConfigError
-from blockmark.workload.oracle import Oracle
+from blockmark.workload.oracle.model import Oracle
 from blockmark.workload.program import Op
 from blockmark.workload.scenario import Cell
 from blockmark.workload.sliding_window import sliding_window_load

@@ -12,7 +12,7 @@ from blockmark.workload.build import build_load
 from blockmark.workload.keys import ConfigError
 from blockmark.workload.lengths import best_life, period_of
 from blockmark.workload.lives import rebuild
-from blockmark.workload.oracle import Oracle
+from blockmark.workload.oracle.model import Oracle
 from blockmark.workload.steady import stagger
 from blockmark_impls.contract import PoolConfig
 from oracle_replay import check_load, do, make_cell, shape

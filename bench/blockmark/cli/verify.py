@@ -57,7 +57,7 @@ def command(
         if impl or setting or exhaustive:
             raise typer.BadParameter("--corpus goes with --programs and --seed alone")
         return _corpus(folder, programs or 100, seed or 1)
-    from blockmark.measure.verification import EXHAUSTIVE_PROGRAMS, verify_all
+    from blockmark.measure.proof.verification import EXHAUSTIVE_PROGRAMS, verify_all
     from blockmark.workload.builtin import find_scenario
     from blockmark.workload.scenario import parse_setting
 
@@ -86,7 +86,7 @@ def command(
 def _corpus(folder: Path | None, programs: int, seed: int) -> int:
     import time
 
-    from blockmark.measure.corpus import (
+    from blockmark.measure.proof.corpus import (
         build_headers,
         default_folder,
         read_corpus,

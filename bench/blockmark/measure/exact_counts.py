@@ -22,8 +22,8 @@ from blockmark.workload.program import Program
 
 from .machine import memory_limit, usable_cores
 from .probes.callgrind import Geometry, Valgrind, find_valgrind
+from .proof.verification import verify_job
 from .simulation import LEAST_TIMEOUT_S, Simulator, simulation_requests
-from .verification import verify_job
 
 if TYPE_CHECKING:
     from .plan import Pair

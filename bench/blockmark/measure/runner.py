@@ -17,11 +17,11 @@ from .interrupts import interrupts_wait
 from .jobs import Job
 from .machine import cache_sizes, memory_limit, usable_cores
 from .probes.callgrind import Geometry, find_valgrind
+from .proof.verification import verify_job
 from .rate import extra_time_s
 from .simulation import LEAST_TIMEOUT_S, Simulator, simulation_requests
 from .studies import study_of
 from .study_job import study_job
-from .verification import verify_job
 
 if TYPE_CHECKING:
     from collections.abc import Callable

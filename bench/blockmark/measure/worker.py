@@ -60,7 +60,7 @@ def run_job(job: dict[str, Any], say: Callable[[dict[str, Any]], None]) -> dict[
 
             return describe(job)
         if job["kind"] == "corpus":
-            from .corpus_job import prove_each
+            from .proof.corpus_job import prove_each
 
             return prove_each(job)
         impl = resolve(job["impl"])[0]
@@ -72,7 +72,7 @@ def run_job(job: dict[str, Any], say: Callable[[dict[str, Any]], None]) -> dict[
             return do_study_job(impl, job)
         config = PoolConfig(**job["config"])
         if job["kind"] == "verify":
-            from .proof import prove
+            from .proof.prove import prove
 
             return prove(impl, config, job)
         if job["kind"] == "allocations":

@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING, Any
 from blockmark.measure.interrupts import termination_as_interrupt
 from blockmark.measure.machine import load_average, usable_cores
 from blockmark.measure.programs import prepare
+from blockmark.measure.proof.verification import verify_job
 from blockmark.measure.sides import Described, Side, describe_side
 from blockmark.measure.turns import Alternated, Turns, alternate, turns_job
-from blockmark.measure.verification import verify_job
 from blockmark.runs.estimate import Resampler, lower_quartile
 from blockmark.verdict.check import MOST_DROPPED, CellVerdict, CheckResult
 from blockmark.verdict.gate import Rule, judge

@@ -16,8 +16,8 @@ from hypothesis.stateful import (
     rule,
 )
 
-from blockmark.measure.verify import Checker, WrongAnswer, said
-from blockmark.workload.calls import Call
+from blockmark.measure.proof.checker import Checker, WrongAnswer, said
+from blockmark.workload.oracle.calls import Call
 from blockmark_impls.contract import PoolConfig, ReuseOrder
 
 from .hypothesis_settings import test_case

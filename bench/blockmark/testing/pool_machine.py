@@ -12,8 +12,8 @@ from hypothesis.stateful import (
     rule,
 )
 
-from blockmark.measure.pool_checker import PoolChecker
-from blockmark.measure.verify import WrongAnswer
+from blockmark.measure.proof.checker import WrongAnswer
+from blockmark.measure.proof.pool_checker import PoolChecker
 
 from .hypothesis_settings import test_case
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .oracle import Oracle
+from .oracle.model import Oracle
 from .program import Op, ProgramBuilder
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from blockmark_impls.contract import PoolConfig
 
-from .oracle import Oracle, Table
+from .oracle.model import Oracle, Table
 from .program import METHODS, Op
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from .errors import ConfigError
 from .load import Load
 from .measured import Measured
-from .oracle import Oracle
+from .oracle.model import Oracle
 from .program import METHODS, Op, ProgramBuilder, ProgramError
 from .recording import is_pool_program, load_recording
 from .scenario import Scenario

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from blockmark.recorder import OPERAND_C, STEP
 from blockmark_impls.contract import BlockManagerError, PoolConfig
 
-from .oracle import Oracle
+from .oracle.model import Oracle
 from .program import METHODS, Op, Program, ProgramBuilder, ProgramError
 
 if TYPE_CHECKING:

@@ -27,7 +27,7 @@ _TOKEN = 7
 
 
 class TokenSpeed:
-    """A load's steps as the scheduler meets them; see `measure/engine_proof.py`.
+    """A load's steps as the scheduler meets them; see `measure/proof/engines.py`.
 
     `allocate` and `free` are kept until `append_slots`, which is a whole step. A new
     request's prompt is computed in the step that admits it, so its tokens are one behind.

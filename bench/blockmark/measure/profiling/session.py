@@ -30,7 +30,7 @@ from ..machine import memory_limit
 from ..plan import Pair
 from ..probes.callgrind import callgrind_command, callgrind_environment
 from ..programs import Prepared, prepare
-from ..verification import verify_job
+from ..proof.verification import verify_job
 from .call_graph import profile_of
 from .callgrind_file import parse_callgrind
 from .choice import choose

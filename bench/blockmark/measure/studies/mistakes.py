@@ -102,7 +102,7 @@ def prove(impl: Implementation, job: Mapping[str, Any]) -> dict[str, Any]:
     """The mistake is wrong as it declares and in no other way; the right version is right."""
     from blockmark_impls.registry import resolve
 
-    from ..proof import prove as prove_manager
+    from ..proof.prove import prove as prove_manager
 
     done = {"status": "ok", "operations": 0, "steps": 0}
     for each in (impl, resolve(_source(impl).right)[0]):

@@ -12,9 +12,9 @@ from typing import Any
 
 from blockmark_impls.contract import BlockManagerError, PoolConfig
 
+from ..program import Op, Program, ProgramBuilder
 from .calls import Call, call_of
-from .oracle import Oracle
-from .program import Op, Program, ProgramBuilder
+from .model import Oracle
 
 # Weights make growth and sharing common enough to exhaust the pool again and again.
 _WEIGHTS = {

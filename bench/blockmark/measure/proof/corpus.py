@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any
 from blockmark.workload.keys import ConfigError
 from blockmark_impls.contract import PoolConfig
 
-from .jobs import Job
-from .machine import usable_cores
+from ..jobs import Job
+from ..machine import usable_cores
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -73,7 +73,7 @@ class Tried:
 
 def default_folder() -> Path:
     """`tests/corpus` of the checkout. Raises ConfigError where there is no checkout."""
-    folder = Path(__file__).resolve().parents[3] / "tests" / "corpus"
+    folder = Path(__file__).resolve().parents[4] / "tests" / "corpus"
     if not folder.is_dir():
         raise ConfigError(
             "the corpus is not part of an installed package; run in a checkout, or name a "

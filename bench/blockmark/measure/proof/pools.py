@@ -6,7 +6,7 @@ import random
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from blockmark.workload.pool_ops import (
+from blockmark.workload.oracle.pool_calls import (
     OPTIONAL,
     PAST_16_BITS,
     SIZES,
@@ -16,13 +16,13 @@ from blockmark.workload.pool_ops import (
 from blockmark.workload.program import Op, Program
 from blockmark_impls.contract import missing_operations
 
+from ..replay import MissingOperationsError, bind
+from .checker import Verified, WrongAnswer
 from .counterexample import Found, PoolFault
 from .pool_checker import PoolChecker
-from .replay import MissingOperationsError, bind
-from .verify import Verified, WrongAnswer
 
 if TYPE_CHECKING:
-    from blockmark.workload.pool_ops import PoolCall
+    from blockmark.workload.oracle.pool_calls import PoolCall
     from blockmark_impls.contract import PoolConfig
     from blockmark_impls.registry import Implementation
 

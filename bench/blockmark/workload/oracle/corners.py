@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from blockmark_impls.contract import PoolConfig
 
-from .program import Op, Program, ProgramBuilder
-from .random_ops import random_program
+from ..program import Op, Program, ProgramBuilder
+from .tiny import random_program
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

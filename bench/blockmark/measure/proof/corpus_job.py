@@ -9,8 +9,8 @@ from typing import Any
 from blockmark_impls.contract import PoolConfig
 from blockmark_impls.registry import TargetError, resolve
 
-from .proof import prove
-from .worker import one_line
+from ..worker import one_line
+from .prove import prove
 
 
 def prove_each(job: dict[str, Any]) -> dict[str, Any]:

@@ -10,10 +10,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .jobs import Job
-from .machine import memory_limit, usable_cores
-from .plan import Pair, make_plan
-from .programs import Prepared, prepare
+from ..jobs import Job
+from ..machine import memory_limit, usable_cores
+from ..plan import Pair, make_plan
+from ..programs import Prepared, prepare
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,17 +6,17 @@ import random
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from blockmark.workload.calls import calls_of
-from blockmark.workload.corner_ops import corners
+from blockmark.workload.oracle.calls import calls_of
+from blockmark.workload.oracle.corners import corners
+from blockmark.workload.oracle.tiny import random_config, random_program
 from blockmark.workload.program import Program
-from blockmark.workload.random_ops import random_config, random_program
 from blockmark_impls.contract import missing_operations
 
+from ..missing import name_missing
+from ..replay import MissingOperationsError, bind
+from .checker import Checker, Verified, WrongAnswer, check_state, lacking
 from .counterexample import Found, ManagerFault, ReplayFault
-from .missing import name_missing
-from .pool_proof import program_numbers, prove_pool
-from .replay import MissingOperationsError, bind
-from .verify import Checker, Verified, WrongAnswer, check_state, lacking
+from .pools import program_numbers, prove_pool
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from blockmark_impls.contract import PoolConfig
     from blockmark_impls.registry import Implementation
 
-    from .replay import Replay
+    from ..replay import Replay
 
 # A manager that lacks these can't be driven at all.
 _NEEDED = ("allocate", "append_slot", "free", "block_table", "num_free_blocks")
@@ -43,11 +43,11 @@ def prove(impl: Implementation, config: PoolConfig, job: dict[str, Any]) -> dict
     if impl.kind == "control":
         return {"status": "ok", "operations": 0, "steps": 0}
     if impl.kind == "mistake":
-        from .mistake_proof import prove_mistake
+        from .mistakes import prove_mistake
 
         return prove_mistake(impl, config, job)
     if (own := getattr(impl.source, "proof", "contract")) != "contract":
-        from .engine_proof import prove_engine
+        from .engines import prove_engine
 
         return prove_engine(impl, own, config, job)
     done = Verified()

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from .program import METHODS, Op, Program
+from ..program import METHODS, Op, Program
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator

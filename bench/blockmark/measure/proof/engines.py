@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 from blockmark.workload.program import Op, Program
 from blockmark_impls.contract import OutOfBlocks
 
-from .replay import bind
+from ..replay import bind
+from .checker import WrongAnswer
 from .reuse import ReuseOrderChecker
-from .verify import WrongAnswer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from blockmark.workload.calls import Call, call_of, calls_of
-from blockmark.workload.oracle import Oracle
+from blockmark.workload.oracle.calls import Call, call_of, calls_of
+from blockmark.workload.oracle.model import Oracle
 from blockmark.workload.program import METHODS, Op, Program
 from blockmark_impls.contract import Copy, missing_operations
 

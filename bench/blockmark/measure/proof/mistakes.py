@@ -11,14 +11,14 @@ import random
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from blockmark.workload.oracle import Oracle
+from blockmark.workload.oracle.model import Oracle
+from blockmark.workload.oracle.tiny import random_config, random_program
 from blockmark.workload.program import Op, Program, ProgramBuilder
-from blockmark.workload.random_ops import random_config, random_program
 from blockmark_impls.contract import Copy, PoolConfig
 
-from .proof import steps_with
-from .replay import bind
-from .verify import Checker, Verified, WrongAnswer, check_state
+from ..replay import bind
+from .checker import Checker, Verified, WrongAnswer, check_state
+from .prove import steps_with
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,17 +10,17 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields, replace
 from typing import Any
 
-from blockmark.workload.calls import SEQUENCES, Call, renumbered
-from blockmark.workload.oracle import Oracle
-from blockmark.workload.pool_ops import PoolCall
+from blockmark.workload.oracle.calls import SEQUENCES, Call, renumbered
+from blockmark.workload.oracle.model import Oracle
+from blockmark.workload.oracle.pool_calls import PoolCall
+from blockmark.workload.oracle.tiny import apply_to_oracle
 from blockmark.workload.program import METHODS, Op, Program, ProgramBuilder
-from blockmark.workload.random_ops import apply_to_oracle
 from blockmark_impls.contract import PoolConfig
 
+from ..replay import bind
+from .checker import Checker, WrongAnswer, check_state, said
 from .pool_checker import PoolChecker
-from .replay import bind
 from .shrink import Case, Shrinker, smaller_numbers
-from .verify import Checker, WrongAnswer, check_state, said
 
 SHRINK_S = 4.0
 MakeManager = Callable[[PoolConfig], Any]

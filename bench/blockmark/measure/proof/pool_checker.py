@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from blockmark_impls.contract import OutOfBlocks
 
+from .checker import WrongAnswer
 from .packed_rows import shown
 from .reuse import ReuseOrderChecker
-from .verify import WrongAnswer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from blockmark.workload.pool_ops import PoolCall
+    from blockmark.workload.oracle.pool_calls import PoolCall
 
 
 class PoolChecker:
