@@ -7,18 +7,20 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
+
+from .limits import PATIENCE_S, Watch
+from .machine import usable_cores
 
 if TYPE_CHECKING:
     from pathlib import Path
     from threading import Event
 
 COMMAND = [sys.executable, "-P", "-m", "blockmark.measure.worker"]
-# How often a waiting parent looks whether it should stop. A wait on a pipe, so the
-# measured process does not notice.
-PATIENCE_S = 0.5
+# Looks at a process that has ended while another one, in a session of its own, holds its
+# pipes open.
+_LOOKS_AFTER_ITS_END = 4
 _SIGNALS = {s.value: s.name for s in signal.Signals}
 
 
@@ -45,14 +47,17 @@ class Job:
         environment: dict[str, str] | None = None,
         cwd: Path | None = None,
     ) -> None:
-        """Start it. `timeout` in seconds; `stop` ends it from another thread.
+        """Start it. `timeout` in seconds, as limits.py counts them; `stop` ends it from
+        another thread.
 
         `command` and `environment` replace the worker's own, as where a tool starts it;
         `cwd` is its folder, if not this process's. Raises OSError if it can't be started.
         """
-        self.timeout = timeout
         self._stop = stop
-        self._request = json.dumps(request)
+        # Threads use CPU time on several cores at once; without a study of them a job has
+        # one thread, whose CPU time is at most the wall time.
+        cores = min(usable_cores(), request.get("params", {}).get("threads", 1))
+        self._request = json.dumps({**request, "cpu_limit": timeout * cores})
         # A session of its own: an interrupt at the terminal reaches only the parent,
         # which then ends the worker's whole group.
         self._process = subprocess.Popen(
@@ -65,39 +70,56 @@ class Job:
             start_new_session=True,
             cwd=cwd,
         )
+        self._watch = Watch(self._process.pid, timeout, cores)
 
     def result(self) -> dict[str, Any]:
         """Wait for the answer: a dict with `status`, and `reason` unless it is ok."""
-        deadline = time.monotonic() + self.timeout
-        request: str | None = self._request
         try:
+            request: str | None = self._request
+            looks_left = _LOOKS_AFTER_ITS_END
             while True:
                 try:
                     out, err = self._process.communicate(request, timeout=PATIENCE_S)
                     break
-                except subprocess.TimeoutExpired:
+                except subprocess.TimeoutExpired as so_far:
                     request = None  # it was sent
                     if self._stop.is_set():
                         raise KeyboardInterrupt from None
-                    if time.monotonic() > deadline:
+                    if self._process.poll() is not None:
+                        # Its answer is complete; who holds its pipes is a process that it
+                        # left behind.
+                        end_group(self._process.pid)
+                        looks_left -= 1
+                        if not looks_left:
+                            out, err = _text(so_far.output), _text(so_far.stderr)
+                            self._close()
+                            break
+                    elif spent := self._watch.overdue():
                         self.kill()
-                        return no_answer(self.timeout)
+                        return no_answer(spent)
         except BaseException:
             self.kill()
             raise
-        return _read_answer(self._process.returncode, out, err)
+        end_group(self._process.pid)
+        return self._read_answer(self._process.returncode, out, err)
 
     def kill(self) -> None:
         """End the worker and all that it started."""
         end_group(self._process.pid)
         with suppress(subprocess.TimeoutExpired):
             self._process.communicate(timeout=5)
+        self._close()
 
+    def _close(self) -> None:
+        for stream in (self._process.stdin, self._process.stdout, self._process.stderr):
+            if stream is not None:
+                with suppress(BrokenPipeError):
+                    stream.close()
 
-def _read_answer(code: int, out: str, err: str) -> dict[str, Any]:
-    if code != 0 or not out:
-        return {"status": "failed", "reason": why_ended(code, err)}
-    return read_line(out.splitlines()[-1])
+    def _read_answer(self, code: int, out: str, err: str) -> dict[str, Any]:
+        if code != 0 or not out:
+            return broken_off(code, err, self._watch)
+        return read_line(out.splitlines()[-1])
 
 
 def read_line(line: str | bytes) -> dict[str, Any]:
@@ -111,9 +133,16 @@ def read_line(line: str | bytes) -> dict[str, Any]:
     return answer
 
 
-def no_answer(timeout: float) -> dict[str, Any]:
-    """The answer in place of one that did not come."""
-    return {"status": "timeout", "reason": f"no answer within {timeout:g} s; it was ended"}
+def no_answer(spent: str) -> dict[str, Any]:
+    """The answer in place of one that did not come within a time, such as `60 s`."""
+    return {"status": "timeout", "reason": f"no answer within {spent}; it was ended"}
+
+
+def broken_off(code: int, stderr: str, watch: Watch) -> dict[str, Any]:
+    """The answer in place of that of a process that has ended without one."""
+    if code == -signal.SIGXCPU:
+        return no_answer(watch.cpu_time)
+    return {"status": "failed", "reason": why_ended(code, stderr)}
 
 
 def end_group(leader: int) -> None:
@@ -129,3 +158,7 @@ def why_ended(code: int, stderr: str) -> str:
     if code < 0:
         return f"the process crashed with {_SIGNALS.get(-code, -code)}{last}"
     return f"the process ended with code {code}{last}"
+
+
+def _text(data: bytes | str | None) -> str:
+    return data.decode(errors="replace") if isinstance(data, bytes) else data or ""

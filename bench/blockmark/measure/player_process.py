@@ -7,19 +7,11 @@ import os
 import select
 import subprocess
 import tempfile
-import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from .jobs import (
-    COMMAND,
-    PATIENCE_S,
-    end_group,
-    no_answer,
-    read_line,
-    why_ended,
-    worker_environment,
-)
+from .jobs import COMMAND, broken_off, end_group, no_answer, read_line, worker_environment
+from .limits import PATIENCE_S, Watch
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -38,14 +30,12 @@ class PlayerProcess:
         command: list[str] | None = None,
         cwd: Path | None = None,
     ) -> None:
-        """Start it and send its job. It may live for `timeout` seconds; `stop` ends it
-        from another thread.
+        """Start it and send its job. It may use `timeout` seconds, as limits.py counts them,
+        over its whole life; `stop` ends it from another thread.
 
         `command` replaces the worker's own, and `cwd` is its folder, if not this process's.
         Raises OSError if it can't be started.
         """
-        self._timeout = timeout
-        self._deadline = time.monotonic() + timeout
         self._stop = stop
         self._read = b""
         # A file, as nobody reads a pipe of it while the process is talked to.
@@ -67,7 +57,8 @@ class PlayerProcess:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._to, self._from = self._process.stdin, self._process.stdout
-        self.say(request)
+        self._watch = Watch(self._process.pid, timeout)
+        self.say({**request, "cpu_limit": timeout})
 
     def say(self, message: dict[str, Any]) -> None:
         """Send a message; that nobody reads it is told by the next answer."""
@@ -86,13 +77,13 @@ class PlayerProcess:
             if ready:
                 data = os.read(self._from.fileno(), 1 << 16)
                 if not data:
-                    return {"status": "failed", "reason": self._why_ended()}
+                    return self._broken_off()
                 self._read += data
             elif self._stop.is_set():
                 raise KeyboardInterrupt
-            elif time.monotonic() > self._deadline:
+            elif spent := self._watch.overdue():
                 self.kill()
-                return no_answer(self._timeout)
+                return no_answer(spent)
         line, _, self._read = self._read.partition(b"\n")
         return read_line(line)
 
@@ -107,7 +98,7 @@ class PlayerProcess:
             with suppress(BrokenPipeError):
                 stream.close()
 
-    def _why_ended(self) -> str:
+    def _broken_off(self) -> dict[str, Any]:
         # Its output is closed; what still runs then is no player.
         try:
             code = self._process.wait(5)
@@ -115,6 +106,6 @@ class PlayerProcess:
             end_group(self._process.pid)
             code = self._process.wait(5)
         self._stderr.seek(0)
-        reason = why_ended(code, self._stderr.read().decode(errors="replace"))
+        answer = broken_off(code, self._stderr.read().decode(errors="replace"), self._watch)
         self.kill()
-        return reason
+        return answer

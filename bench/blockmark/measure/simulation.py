@@ -15,7 +15,6 @@ import signal
 import subprocess
 import tempfile
 import threading
-import time
 from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -26,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 from blockmark.runs.metrics.counters import operation_of
 
 from .jobs import why_ended
+from .limits import PATIENCE_S, Watch
 from .probes.callgrind import callgrind_command, callgrind_environment, of_fixed_size
 from .probes.callgrind_dumps import DumpError, counter_metrics, events_of, parse_dump
 
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from .sides import Side
 
 _MODULE = "blockmark.measure.simulated"
-_PATIENCE_S = 0.5
 # A simulated process is some hundred times slower than the one that was measured.
 LEAST_TIMEOUT_S = 300.0
 Answer = dict[str, Any]
@@ -67,7 +66,8 @@ def simulation_requests(
 
 
 class Simulator:
-    """Starts the processes. `timeout_s`: at most so long without a finished cell.
+    """Starts the processes. `timeout_s`: at most so long without a finished cell, as
+    limits.py counts.
 
     Without a `side` they measure what this interpreter has installed.
     """
@@ -166,7 +166,7 @@ class _Process:
         (folder / "request").write_text(json.dumps(request))
         self._dumps: dict[str, dict[str, int]] = {}
         self._read: set[str] = set()
-        self._timed_out = 0.0
+        self._timed_out = ""
         start = side.command(_MODULE) if side else None
         command = callgrind_command(valgrind, geometry, self._out, _MODULE, start=start)
         with (folder / "request").open() as stdin, self._errors.open("w") as stderr:
@@ -202,13 +202,13 @@ class _Process:
             lines.put(None)
 
         threading.Thread(target=read, daemon=True).start()
-        deadline = time.monotonic() + timeout_s
+        watch = Watch(self._process.pid, timeout_s)
         while not stop.is_set():
             try:
-                line = lines.get(timeout=_PATIENCE_S)
+                line = lines.get(timeout=PATIENCE_S)
             except queue.Empty:
-                if time.monotonic() > deadline:
-                    self._timed_out = timeout_s
+                self._timed_out = watch.overdue()
+                if self._timed_out:
                     return
                 continue
             if line is None:
@@ -219,15 +219,14 @@ class _Process:
                 cell = answer.pop("cell")
                 counted = self._with_totals if cell in self._gross else self._with_metrics
                 yield cell, self._with_counts(answer, counted)
-                deadline = time.monotonic() + timeout_s
+                watch.renew()
 
     def broken(self) -> Answer:
         """Why there are no more answers."""
         if self._timed_out:
             return {
                 "status": "timeout",
-                "reason": f"the simulation was not finished within {self._timed_out:g} s; "
-                "it was ended",
+                "reason": f"the simulation was not finished within {self._timed_out}; it was ended",
             }
         return {"status": "failed", "reason": f"under valgrind {self._last_words()}"}
 

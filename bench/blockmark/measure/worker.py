@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any
 from blockmark_impls.contract import PoolConfig
 from blockmark_impls.registry import TargetError, resolve
 
+from .limits import limit_cpu_time
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -33,6 +35,8 @@ def main() -> None:
     if limit := job.get("memory_limit"):
         # A blow-up becomes a MemoryError here, not a machine that swaps.
         resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+    if seconds := job.get("cpu_limit"):
+        limit_cpu_time(seconds)
 
     def say(message: dict[str, Any]) -> None:
         answer.write(json.dumps(message, allow_nan=False) + "\n")
