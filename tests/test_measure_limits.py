@@ -222,3 +222,40 @@ def test_a_worker_ends_a_class_that_spins(tmp_path: Path) -> None:
     size = {"total_blocks": 8, "block_size": 4, "max_seqs": 2, "max_blocks_per_seq": 4}
     job = {"kind": "corpus", "targets": [f"{tmp_path / 'spins.py'}:Manager"], "config": size}
     assert Job(job, 1, threading.Event()).result() == ended("1 s of CPU time")
+
+
+SHORT = """
+from blockmark.measure.worker import why_failed
+
+def full():
+    raise MemoryError("no free block")
+
+def reason(function):
+    try:
+        function()
+    except MemoryError as error:
+        return why_failed(error)
+
+def hoard():
+    kept = []
+    while True:
+        kept.append(bytes(1 << 26))
+
+"""
+
+
+def test_a_memory_error_is_of_the_limit_only_where_memory_is_short() -> None:
+    limit = 1 << 30
+    unlimited = "say(reasons=[reason(full)])"
+    limited = (
+        f"resource.setrlimit(resource.RLIMIT_AS, ({limit}, {limit}))\n"
+        "say(reasons=[reason(full), reason(hoard), reason(full)])"
+    )
+    raised = "MemoryError: no free block (in <string>:"
+    (alone,) = ask(SHORT + unlimited, 30)["reasons"]
+    assert alone.startswith(raised)
+    # The third time, what the second one took has been given back.
+    before, over, after = ask(SHORT + limited, 30)["reasons"]
+    assert over == f"out of memory: over the limit of {limit:,} bytes for one process"
+    assert before.startswith(raised)
+    assert after.startswith(raised)

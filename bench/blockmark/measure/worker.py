@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from blockmark_impls.contract import PoolConfig
 from blockmark_impls.registry import TargetError, resolve
 
-from .limits import limit_cpu_time
+from .limits import limit_cpu_time, memory_is_short
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -44,15 +44,10 @@ def main() -> None:
 
     try:
         result = run_job(job, say)
-    except MemoryError:
-        result = {
-            "status": "failed",
-            "reason": f"out of memory: over the limit of {limit or 0:,} bytes for one process",
-        }
     except KeyboardInterrupt:
         raise SystemExit(130) from None
     except Exception as error:  # the implementation's: a result of its own
-        result = {"status": "failed", "reason": one_line(error)}
+        result = {"status": "failed", "reason": why_failed(error)}
     say(result)
 
 
@@ -107,6 +102,14 @@ def first_level_ns() -> float | None:
     except ImportError:
         return None
     return float(min(_native.probe_latency_ns(_CONTROL_BYTES) for _ in range(_CONTROL_TRIES)))
+
+
+def why_failed(error: BaseException) -> str:
+    """The reason of a job that an implementation's error ended."""
+    if isinstance(error, MemoryError) and memory_is_short():
+        limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+        return f"out of memory: over the limit of {limit:,} bytes for one process"
+    return one_line(error)
 
 
 def one_line(error: BaseException) -> str:
