@@ -11,20 +11,26 @@ from typing import Any
 
 import pytest
 
+from blockmark.cli import verify
+from blockmark.measure.proof import corpus
 from blockmark.measure.proof.corpus import (
     Member,
+    Tried,
     default_folder,
     read_corpus,
     right_members,
+    summary,
     try_corpus,
 )
 from blockmark.measure.proof.corpus_job import prove_each
 from blockmark.workload.keys import ConfigError
 from blockmark_impls.build_tools import NATIVE as NATIVE_HEADERS
+from blockmark_impls.registry import pair_names
 from cli import blockmark
 
 MEMBERS = read_corpus(default_folder())
-PYTHON = [member for member in MEMBERS if ".py:" in member.target]
+BROKEN_MEMBERS = [member for member in MEMBERS if not member.right]
+PYTHON = [member for member in BROKEN_MEMBERS if ".py:" in member.target]
 NATIVE = [member for member in MEMBERS if ".hpp:" in member.target]
 
 
@@ -38,7 +44,7 @@ def families(members: list[Member]) -> dict[str, list[Member]]:
 def test_the_corpus_is_large_and_says_what_is_wrong() -> None:
     assert len(PYTHON) >= 40
     assert len(NATIVE) >= 10
-    assert len(families(MEMBERS)) >= 25
+    assert len(families(BROKEN_MEMBERS)) >= 25
     for member in MEMBERS:
         assert member.text.endswith("."), member
         assert "\n" not in member.text, member
@@ -64,16 +70,22 @@ def test_a_family_of_faults_is_caught(fault: str) -> None:
     assert missed == []
 
 
-def test_those_that_break_their_process_are_caught_in_one_of_their_own() -> None:
+def test_those_that_break_their_process_are_caught_in_one_of_their_own(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(corpus, "_HANG_LIMIT_S", 4.0)
     alone = [m for m in PYTHON if m.alone]
     tried = {t.name: t for t in try_corpus(alone, random_programs=20, seed=1)}
-    assert {name: t.status for name, t in tried.items()} == {
+    expected = {
         "HangsOnTruncate": "timeout",
         "HangsWhenEmpty": "timeout",
         "Exits": "failed",
         "Crashes": "failed",
         "EatsMemory": "failed",
     }
+    assert {name: tried[name].status for name in expected} == expected
+    assert [name for name, each in tried.items() if not each.caught] == []
+    assert tried["HangsWhenEmpty"].reason == "no answer within 4 s of CPU time; it was ended"
     assert tried["Exits"].reason == "the process ended with code 0"
     assert "SIGSEGV" in tried["Crashes"].reason
     assert "emory" in tried["EatsMemory"].reason
@@ -101,13 +113,129 @@ class Helper(VectorManager):
 def test_a_corpus_of_ones_own_names_what_was_missed(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(BROKEN)
     done = blockmark("verify", "--corpus", str(tmp_path), "--programs", "10", cwd=tmp_path)
-    caught, missed, summary = done.stdout.splitlines()
+    caught, missed, last = done.stdout.splitlines()
     assert done.returncode == 4, done.stderr
     assert caught.split()[:3] == ["caught", "Leaks", "leak"]
     assert missed.split() == ["MISSED", "Fine", "none"]
-    assert summary.startswith("1 of 2 caught in ")
-    assert len(right_members()) >= 9
-    assert summary.endswith(f"; 0 of {len(right_members())} right ones flagged")
+    assert last.startswith("1 of 2 caught in ")
+    right = [member.name for member in right_members()]
+    assert {"vector/py", "bitmap/cpp", *pair_names()} <= set(right)
+    counts = re.search(r"; 0 of (\d+) right ones flagged(?:, (\d+) could not be tried)?$", last)
+    assert counts is not None, last
+    # Managers of engines that are not installed can't be tried.
+    assert int(counts[1]) + int(counts[2] or 0) == len(right)
+    assert int(counts[1]) >= 25
+
+
+HANGS = '''
+from blockmark_impls.python.vector import VectorManager
+
+class Hangs(VectorManager):
+    """It does not come back, and its family is another one."""
+    fault = "leak"
+    def free(self, seq):
+        while True:
+            pass
+
+class HangsForLong(Hangs):
+    """It does not come back, and says so."""
+    fault = "hang"
+
+class Sleeps(VectorManager):
+    """It is right as far as anybody knows."""
+    right = "it waits for a device"
+    def free(self, seq):
+        import time
+        time.sleep(600)
+
+class Odd(VectorManager):
+    """It is right."""
+    right = "another name"
+
+class Pretends(VectorManager):
+    """It says that it is right, and leaks."""
+    right = "it says so"
+    def free(self, seq):
+        super().free(seq)
+        self._free.pop()
+'''
+
+
+def test_a_time_out_decides_nothing_but_of_a_hang(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "mine.py").write_text(HANGS)
+    monkeypatch.setattr(corpus, "_LIMIT_S", 3.0)
+    monkeypatch.setattr(corpus, "_HANG_LIMIT_S", 2.0)
+    monkeypatch.setattr(corpus, "right_members", list)
+    monkeypatch.setattr(verify, "_TELL_EVERY_S", 0.0)
+    assert verify._corpus(tmp_path, 5, 1) == 4
+    told = capsys.readouterr()
+    *lines, last = told.out.splitlines()
+    assert [line.split()[:2] for line in lines] == [
+        ["undecided", "Hangs"],
+        ["caught", "HangsForLong"],
+        ["undecided", "Sleeps"],
+        ["FLAGGED", "Pretends"],
+    ]
+    assert last.startswith("1 of 1 caught in ")
+    assert last.endswith(" s, 1 undecided; 1 of 2 right ones flagged, 1 undecided")
+    assert "1 of 5 tried in " in told.err
+
+    only = HANGS.partition("class Hangs")[0] + HANGS[HANGS.index("class Sleeps") :]
+    (tmp_path / "mine.py").write_text(only.partition("class Odd")[0])
+    assert verify._corpus(tmp_path, 5, 1) == 3
+
+
+@pytest.mark.parametrize(
+    ("found", "says"),
+    [
+        ({"status": "wrong"}, "caught"),
+        ({"status": "failed"}, "caught"),
+        ({"status": "timeout"}, "undecided"),
+        ({"status": "timeout", "fault": "hang"}, "caught"),
+        ({"status": "unavailable"}, "not tried"),
+        ({"status": "ok"}, "MISSED"),
+        ({"status": "ok", "right": True}, "ok"),
+        ({"status": "wrong", "right": True}, "FLAGGED"),
+        ({"status": "timeout", "fault": "", "right": True}, "undecided"),
+    ],
+)
+def test_what_a_status_says_of_a_member(found: dict[str, Any], says: str) -> None:
+    tried = Tried(**{"name": "it", "fault": "leak", "reason": "why", **found})
+    assert tried.line.startswith(f"{says:9} it ")
+
+
+def test_the_last_line_counts_what_is_known() -> None:
+    def some(status: str, *, right: bool = False) -> Tried:
+        return Tried("it", "" if right else "leak", status, "", right)
+
+    broken = [some(status) for status in ("wrong", "ok", "timeout", "unavailable", "failed")]
+    right = [some(status, right=True) for status in ("ok", "ok", "unavailable", "wrong")]
+    assert summary([*broken, *right], 7.4) == (
+        "2 of 3 caught in 7 s, 1 undecided, 1 could not be tried; "
+        "1 of 3 right ones flagged, 1 could not be tried"
+    )
+
+
+def test_right_ones_are_read_from_both_languages(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(HANGS)
+    (tmp_path / "mine.hpp").write_text(
+        "// It is right.\n// right: its ids\n// alone\nclass Mine {};\n"
+        "// It leaks.\n// fault: leak\nstruct Other {};\n"
+    )
+    found = read_corpus(tmp_path)
+    assert [(m.name, m.fault) for m in found if not m.right] == [
+        ("Other", "leak"),
+        ("Hangs", "leak"),
+        ("HangsForLong", "hang"),
+    ]
+    assert [(m.name, m.fault, m.alone) for m in found if m.right] == [
+        ("Mine", "", True),
+        ("Sleeps", "", False),
+        ("Odd", "", False),
+        ("Pretends", "", False),
+    ]
 
 
 def test_one_that_dies_unannounced_takes_no_other_with_it(tmp_path: Path) -> None:
@@ -132,7 +260,8 @@ class Dies(VectorManager):
     ("content", "says"),
     [
         (None, "there is no such folder"),
-        ("x = 1", 'no class in it has a `fault = "..."` of its own'),
+        ("x = 1", 'no class in it has a `fault = "..."` or `right = "..."` of its own'),
+        ('class A:\n    fault = "leak"\n    right = "no"\n', "A has a fault and is right"),
         ("def", "can't be read"),
         (BROKEN + BROKEN, "two classes are called Fine"),
     ],
@@ -179,5 +308,7 @@ def test_faults_in_cpp_compile_and_are_offered(header: str) -> None:
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    offered = re.findall(r"^BLOCKMARK_(?:POOL|TABLE)\((\w+)\);", Path(header).read_text(), re.M)
+    offered = re.findall(
+        r"^BLOCKMARK_(?:POOL|TABLE|MANAGER)\((\w+)\);", Path(header).read_text(), re.M
+    )
     assert offered == [m.name for m in NATIVE if m.target.startswith(header)]
