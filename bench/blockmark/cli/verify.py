@@ -10,6 +10,9 @@ import typer
 from .errors import EXIT_NOTHING, EXIT_WRONG
 from .options import Seed, Settings, Targets, Timeout
 
+# Without progress for so long, one wonders whether anything happens.
+_TELL_EVERY_S = 10.0
+
 
 def command(
     impl: Targets = None,
@@ -91,30 +94,37 @@ def _corpus(folder: Path | None, programs: int, seed: int) -> int:
         default_folder,
         read_corpus,
         right_members,
+        summary,
         try_corpus,
     )
 
-    members = read_corpus(folder or default_folder())
-    for name, took in build_headers(members):
+    read = read_corpus(folder or default_folder())
+    for name, took in build_headers(read):
         said = took if isinstance(took, str) else f"built in {took:.1f} s, or kept from before"
         typer.echo(f"{name}: {said}", err=True)
-    start = time.monotonic()
-    caught = missed = 0
-    for tried in try_corpus(members, random_programs=programs, seed=seed):
-        typer.echo(tried.line)
-        caught += tried.caught
-        missed += tried.status == "ok"
-    seconds = time.monotonic() - start
-    right = list(try_corpus(right_members(), random_programs=programs, seed=seed))
-    flagged = [tried for tried in right if tried.caught]
-    for tried in flagged:
-        typer.echo(f"FLAGGED  {tried.name}: {tried.reason}")
-    not_tried = len(members) - caught - missed
-    typer.echo(
-        f"{caught} of {len(members) - not_tried} caught in {seconds:.0f} s"
-        + (f", {not_tried} could not be tried" if not_tried else "")
-        + f"; {len(flagged)} of {len(right)} right ones flagged"
-    )
-    if missed or flagged:
+    broken = [member for member in read if not member.right]
+    right = [*(member for member in read if member.right), *right_members()]
+    members = [*broken, *right]
+    start = told = time.monotonic()
+
+    def advance(done: int) -> None:
+        nonlocal told
+        now = time.monotonic()
+        if now - told >= _TELL_EVERY_S and done < len(members):
+            told = now
+            typer.echo(f"{done} of {len(members)} tried in {now - start:.0f} s", err=True)
+
+    results = []
+    seconds = 0.0
+    for tried in try_corpus(members, random_programs=programs, seed=seed, advance=advance):
+        results.append(tried)
+        if not tried.right:
+            seconds = time.monotonic() - start
+        if not tried.right or tried.caught or tried.undecided:
+            typer.echo(tried.line)
+    typer.echo(summary(results, seconds))
+    if any(tried.caught if tried.right else tried.missed for tried in results):
         return EXIT_WRONG
-    return 0 if caught else EXIT_NOTHING
+    if broken and not any(tried.caught for tried in results):
+        return EXIT_NOTHING
+    return EXIT_NOTHING if any(tried.undecided for tried in results) else 0

@@ -1,9 +1,11 @@
 """A corpus of managers and pools that are each wrong in one way: does the proof find them?
 
 A member is a class with a `fault` of its own: in Python a class attribute `fault = "leak"`;
-in C++ a comment line `// fault: leak` over a class that the header offers. Files are read
-as text here; their code runs in workers alone. `alone = True` (or `// alone`) marks a
-member that hangs, ends its process or eats its memory.
+in C++ a comment line `// fault: leak` over a class that the header offers. With `right = "why
+it looks odd"` (or `// right: ...`) instead, it is right, and nothing may be found. Files are
+read as text here; their code runs in workers alone. `alone = True` (or `// alone`) marks a
+member that hangs, ends its process or eats its memory. Of a member that does not end in time
+nothing is known, unless its fault is `hang`.
 """
 
 from __future__ import annotations
@@ -24,29 +26,38 @@ from ..jobs import Job
 from ..machine import usable_cores
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from concurrent.futures import Future
 
 # Members of a batch share a process; one that breaks it is looked for one by one.
-_BATCH, _BATCH_TIMEOUT_S, _ALONE_TIMEOUT_S = 8, 60.0, 6.0
+_BATCH = 8
+# The family of faults that shows as a process that does not end.
+HANG = "hang"
+# CPU time without progress, or time without using any: no load of the machine decides. One
+# that hangs does so in any time; every other member must have time to be found wrong.
+_LIMIT_S, _HANG_LIMIT_S = 120.0, 10.0
 _MEMORY_LIMIT = 3 << 30
 _SHORT = 72
 _SIZE = PoolConfig(total_blocks=256, block_size=4, max_seqs=8, max_blocks_per_seq=16)
 _NATIVE = re.compile(
-    r"// (?P<text>[^\n]+)\n(?P<more>(?://[^\n]*\n)*)// fault: (?P<fault>[^\n]+)\n"
+    r"// (?P<text>[^\n]+)\n(?P<more>(?://[^\n]*\n)*)// (?P<what>fault|right): (?P<says>[^\n]+)\n"
     r"(?P<alone>// alone\n)?(?:template [^\n]+\n)?(?:class|struct) (?P<name>\w+)"
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """One broken class: what `resolve` takes, the family of its fault, and the fault itself."""
+    """One broken class: what `resolve` takes, the family of its fault, and the fault itself.
+
+    A `right` one has no fault.
+    """
 
     name: str
     target: str
     fault: str
     text: str
     alone: bool = False
+    right: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,16 +68,31 @@ class Tried:
     fault: str
     status: str
     reason: str
+    right: bool = False
 
     @property
     def caught(self) -> bool:
         """Whether the proof found something wrong, in whatever way."""
-        return self.status in ("wrong", "failed", "timeout")
+        return self.status in ("wrong", "failed") or (
+            self.status == "timeout" and self.fault == HANG
+        )
+
+    @property
+    def missed(self) -> bool:
+        """Whether nothing was found wrong; in a right one nothing may be."""
+        return self.status == "ok"
+
+    @property
+    def undecided(self) -> bool:
+        """Whether it did not end in time, which says nothing of it."""
+        return self.status == "timeout" and not self.caught
 
     @property
     def line(self) -> str:
         """The result in one line, short."""
-        says = "caught" if self.caught else "MISSED" if self.status == "ok" else "not tried"
+        found, none = ("FLAGGED", "ok") if self.right else ("caught", "MISSED")
+        says = "undecided" if self.undecided else "not tried"
+        says = found if self.caught else none if self.missed else says
         reason = self.reason if len(self.reason) <= _SHORT else self.reason[: _SHORT - 3] + "..."
         return f"{says:9} {self.name:28} {self.fault:24} {reason}".rstrip()
 
@@ -94,7 +120,9 @@ def read_corpus(folder: Path) -> list[Member]:
         except (OSError, SyntaxError, ValueError) as error:
             raise ConfigError(f"{file}: can't be read: {error}") from None
     if not found:
-        raise ConfigError(f'{folder}: no class in it has a `fault = "..."` of its own')
+        raise ConfigError(
+            f'{folder}: no class in it has a `fault = "..."` or `right = "..."` of its own'
+        )
     names = [member.name for member in found]
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise ConfigError(f"{folder}: two classes are called {twice[0]}; rename one")
@@ -113,18 +141,24 @@ def _python(file: Path, content: str) -> list[Member]:
             for target in item.targets
             if isinstance(target, ast.Name)
         }
-        if isinstance(own.get("fault"), str):
+        says = {key: str(own[key]) for key in ("fault", "right") if isinstance(own.get(key), str)}
+        if len(says) == 2:
+            raise ValueError(f"{node.name} has a fault and is right; remove one of the two")
+        if says:
             text = ast.get_docstring(node) or ""
-            alone = own.get("alone") is True
-            found.append(Member(node.name, f"{file}:{node.name}", str(own["fault"]), text, alone))
+            alone, right = own.get("alone") is True, "right" in says
+            target = f"{file}:{node.name}"
+            found.append(Member(node.name, target, says.get("fault", ""), text, alone, right))
     return found
 
 
 def _native(file: Path, content: str) -> list[Member]:
-    return [
-        Member(m["name"], f"{file}:{m['name']}", m["fault"], m["text"], bool(m["alone"]))
-        for m in _NATIVE.finditer(content)
-    ]
+    found = []
+    for m in _NATIVE.finditer(content):
+        right = m["what"] == "right"
+        fault, alone = "" if right else m["says"], bool(m["alone"])
+        found.append(Member(m["name"], f"{file}:{m['name']}", fault, m["text"], alone, right))
+    return found
 
 
 def build_headers(members: Sequence[Member]) -> Iterator[tuple[str, float | str]]:
@@ -144,21 +178,41 @@ def build_headers(members: Sequence[Member]) -> Iterator[tuple[str, float | str]
 
 
 def try_corpus(
-    members: Sequence[Member], *, random_programs: int, seed: int, cores: int | None = None
+    members: Sequence[Member],
+    *,
+    random_programs: int,
+    seed: int,
+    cores: int | None = None,
+    advance: Callable[[int], None] = lambda done: None,
 ) -> Iterator[Tried]:
-    """What the proof says of each member, in their order."""
+    """What the proof says of each member, in their order.
+
+    `advance` is called with how many are done, in any order, from other threads.
+    """
     stop = threading.Event()
     pool = ThreadPoolExecutor(cores or usable_cores())
 
+    finished = 0
+    counting = threading.Lock()
+
+    def done(some: list[Tried]) -> list[Tried]:
+        nonlocal finished
+        with counting:
+            finished += len(some)
+            advance(finished)
+        return some
+
+    def alone(member: Member) -> Tried:
+        limit = _HANG_LIMIT_S if member.fault == HANG else _LIMIT_S
+        answer = _ask([member], random_programs, seed, limit, stop)
+        return done(_tried([member], answer))[0]
+
     def one_by_one(some: Sequence[Member]) -> list[Tried]:
-        return [
-            _tried([each], _ask([each], random_programs, seed, _ALONE_TIMEOUT_S, stop))[0]
-            for each in some
-        ]
+        return [alone(member) for member in some]
 
     def together(some: Sequence[Member]) -> list[Tried]:
-        answer = _ask(some, random_programs, seed, _BATCH_TIMEOUT_S, stop)
-        return _tried(some, answer) if "answers" in answer else one_by_one(some)
+        answer = _ask(some, random_programs, seed, _LIMIT_S, stop)
+        return done(_tried(some, answer)) if "answers" in answer else one_by_one(some)
 
     try:
         tried: list[Future[list[Tried]]] = [
@@ -172,12 +226,30 @@ def try_corpus(
         pool.shutdown(wait=True, cancel_futures=True)
 
 
+def summary(results: Sequence[Tried], seconds: float) -> str:
+    """How many were caught, in so many seconds, and how many right ones were flagged."""
+
+    def counts(some: list[Tried], what: str) -> str:
+        caught = sum(tried.caught for tried in some)
+        undecided = sum(tried.undecided for tried in some)
+        decided = caught + sum(tried.missed for tried in some)
+        text = f"{caught} of {decided} {what}"
+        text += f", {undecided} undecided" if undecided else ""
+        not_tried = len(some) - decided - undecided
+        return text + (f", {not_tried} could not be tried" if not_tried else "")
+
+    broken = counts([tried for tried in results if not tried.right], f"caught in {seconds:.0f} s")
+    right = counts([tried for tried in results if tried.right], "right ones flagged")
+    return f"{broken}; {right}"
+
+
 def right_members() -> list[Member]:
     """The managers and pools of the package, in which nothing may be found."""
-    from blockmark_impls.registry import names_of, resolve
+    from blockmark_impls.registry import names_of, pair_names, resolve
 
-    found = [impl for name in names_of("manager") for impl in resolve(name)]
-    return [Member(impl.name, impl.target, "", impl.summary) for impl in found]
+    names = [*names_of("manager"), *pair_names()]
+    found = [impl for name in names for impl in resolve(name)]
+    return [Member(impl.name, impl.target, "", impl.summary, right=True) for impl in found]
 
 
 def _batches(members: Sequence[Member]) -> list[list[Member]]:
@@ -196,7 +268,7 @@ def _ask(
     members: Sequence[Member],
     random_programs: int,
     seed: int,
-    timeout_s: float,
+    limit_s: float,
     stop: threading.Event,
 ) -> dict[str, Any]:
     job = {
@@ -207,12 +279,12 @@ def _ask(
         "seed": seed,
         "memory_limit": _MEMORY_LIMIT,
     }
-    return Job(job, timeout_s, stop).result()
+    return Job(job, limit_s, stop).result()
 
 
 def _tried(members: Sequence[Member], answer: dict[str, Any]) -> list[Tried]:
     answers = answer.get("answers", [answer])
     return [
-        Tried(member.name, member.fault, each["status"], each.get("reason", ""))
+        Tried(member.name, member.fault, each["status"], each.get("reason", ""), member.right)
         for member, each in zip(members, answers, strict=True)
     ]

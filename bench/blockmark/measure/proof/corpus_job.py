@@ -9,7 +9,8 @@ from typing import Any
 from blockmark_impls.contract import PoolConfig
 from blockmark_impls.registry import TargetError, resolve
 
-from ..worker import one_line
+from ..limits import extend_limit
+from ..worker import why_failed
 from .prove import prove
 
 
@@ -19,6 +20,7 @@ def prove_each(job: dict[str, Any]) -> dict[str, Any]:
 
 
 def _prove(target: str, job: dict[str, Any]) -> dict[str, Any]:
+    extend_limit()  # what the ones before it took is not held against it
     config = PoolConfig(**job["config"])
     try:
         impl = resolve(target)[0]
@@ -29,4 +31,4 @@ def _prove(target: str, job: dict[str, Any]) -> dict[str, Any]:
     except TargetError as error:
         return {"status": "unavailable", "reason": str(error)}
     except (Exception, SystemExit) as error:  # the class's own: a result like any other
-        return {"status": "failed", "reason": one_line(error)}
+        return {"status": "failed", "reason": why_failed(error)}
