@@ -9,6 +9,7 @@ import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 
 from blockmark.cli.building import announce_builds
@@ -20,6 +21,7 @@ from blockmark.workload.scenario import parse_scenario
 from blockmark_impls import build_tools
 from blockmark_impls.build import BuildError, build_header
 from blockmark_impls.build_errors import first_error
+from blockmark_impls.contract import Copy, OutOfBlocks, PoolConfig, UnknownSequence
 from blockmark_impls.registry import Implementation, TargetError, resolve
 from blockmark_impls.user_native import offers_of
 from cli import blockmark, tiny
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 HEADER = Path(__file__).parent / "native_headers" / "offers.hpp"
+DOCS = Path(__file__).resolve().parents[1] / "docs" / "bring-your-own"
+FROM_SCRATCH = HEADER.with_name("from_scratch.hpp")
 VALGRIND = find_valgrind()
 
 GOOD = """\
@@ -136,6 +140,69 @@ def test_each_offer_is_verified_in_a_process_of_its_own(tmp_path: Path) -> None:
     }
     assert done.returncode == 4
     assert "the process crashed with SIGABRT" in lines["CrashingTable"]
+
+
+def test_what_a_concept_asks_for_is_enough(tmp_path: Path) -> None:
+    done = blockmark(
+        "verify",
+        *("--impl", str(FROM_SCRATCH), "--programs", "20", "--set", "block_size=16"),
+        cwd=tmp_path,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    names = ("SetPool", "OwnNamesPool", "MapTable", "MapManager", "ReadingManager")
+    assert [" ".join(line.split()[:4]) for line in done.stdout.splitlines()] == [
+        f"ok from_scratch.hpp:{name} block_size 16" for name in names
+    ]
+
+
+@pytest.mark.parametrize("name", ["MapManager", "ReadingManager"])
+def test_a_batch_of_appends_is_all_or_nothing_without_help(name: str) -> None:
+    manager = one(f"mine={FROM_SCRATCH}:{name}").make_manager(PoolConfig(4, 2, 3, 4))
+
+    def append(*seqs: int) -> list[Copy]:
+        copies: list[Copy] = manager.append_slots(np.array(seqs, np.int32))
+        return copies
+
+    manager.allocate(0, 3)
+    manager.fork(0, 1)
+    # One is copied for sequence 0; then 1 owns the last block, and fills it.
+    assert append(0, 1) == [Copy(1, 2)]
+    with pytest.raises(OutOfBlocks):
+        append(0, 1)
+    with pytest.raises(UnknownSequence):
+        append(0, 2)
+    with pytest.raises(UnknownSequence):
+        append(0, 3)
+    assert (manager.num_tokens(0), manager.num_tokens(1), manager.num_free_blocks) == (4, 4, 1)
+    with pytest.raises(ValueError, match="block_size"):
+        one(f"mine={FROM_SCRATCH}:{name}").make_manager(PoolConfig(4, 0, 3, 4))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ("class MyManager {", "class MyManager final {", "NotFinal<MyManager> does not hold"),
+        (
+            " private:\n",
+            " public:\n  struct Reader {};\n private:\n",
+            "constructible_from<Reader, const MyManager&> does not hold",
+        ),
+        (
+            "const OnCopy& on_copy",
+            "void (*on_copy)(std::int64_t, std::int64_t)",
+            "manager.append(seq, on_copy): ",
+        ),
+    ],
+)
+def test_what_the_concept_of_a_manager_refuses(
+    tmp_path: Path, old: str, new: str, says: str
+) -> None:
+    text = (DOCS / "my_manager.hpp").read_text()
+    assert old in text
+    (tmp_path / "mine.hpp").write_text(text.replace(old, new, 1))
+    with pytest.raises(BuildError, match="MyManager is not a WholeManager: ") as caught:
+        build_header(tmp_path / "mine.hpp")
+    assert says in str(caught.value)
 
 
 def test_the_modules_own_requests_to_the_heap_are_counted(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 // append_slots: whether a whole batch can be appended, before any of it is.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <unordered_map>
 #include <vector>
@@ -8,6 +9,19 @@
 #include "contract.hpp"
 
 namespace blockmark {
+
+// What is read of a manager. A control that keeps no sequences has none of its batches
+// checked.
+template <class M>
+concept BatchCheckable = requires(const M& view, std::int64_t seq, std::int64_t block) {
+  { view.sizes() } -> std::convertible_to<const Sizes&>;
+  { view.is_live(seq) } -> std::same_as<bool>;
+  { view.sequence(seq) } -> std::convertible_to<Sequence>;
+  { view.last_block_is_shared(seq) } -> std::same_as<bool>;
+  { view.num_free() } -> std::convertible_to<std::int64_t>;
+  view.lookup(seq, block);
+  { view.ref_count(block) } -> std::convertible_to<std::int32_t>;
+};
 
 template <class Manager>
 class BatchCheck {

@@ -154,7 +154,8 @@ concept FreePool = std::integral<typename P::id_type> &&
 //   give(ids, k)      `k` blocks back, in the order of as many give()
 //   remove(id)        a free block out of the middle, as a prefix hit needs; with is_free(id)
 //   free_words()      the free blocks as a bitmap that the pool keeps anyway (free_words.hpp)
-//   each_free(visit)  every free block, from which such a bitmap can be marked
+//   each_free(visit)  every free block, from which such a bitmap can be marked; the type of
+//                     `visit` is a template parameter, in the concept it is BlockVisitor
 template <class P>
 concept BatchPool = FreePool<P> && requires(P pool, std::int64_t k, typename P::id_type* out,
                                             const typename P::id_type* ids) {
@@ -168,12 +169,19 @@ concept RemovingPool = FreePool<P> && requires(P pool, const P& view, typename P
   pool.remove(id);
 };
 
-template <class P>
-concept BitmappedPool = FreePool<P> && requires(const P& view) { view.free_words(); };
+struct FreeWords;
 
 template <class P>
-concept ListedPool =
-    FreePool<P> && requires(const P& view) { view.each_free([](std::int64_t) {}); };
+concept BitmappedPool = FreePool<P> && requires(const P& view) {
+  { view.free_words() } -> std::convertible_to<FreeWords>;
+};
+
+struct BlockVisitor {
+  void operator()(std::int64_t) const {}
+};
+
+template <class P>
+concept ListedPool = FreePool<P> && requires(const P& view) { view.each_free(BlockVisitor{}); };
 
 // How many tables name each block, in 32 bits. A sequence names a block once, so a
 // count never exceeds the number of sequences, which Sizes keeps within 31 bits.
@@ -192,10 +200,22 @@ concept RefCounting = std::constructible_from<R, std::int64_t> &&
 // A structure opened for a loop over it. What would be stored or loaded again on every
 // turn (a pool's position, a table's address) is kept in the opened object, which lives
 // in registers, and a pool's position is written back at its end. A structure without an
-// open() is used as it is.
+// open() of this kind is used as it is.
+template <class P>
+concept OpenedPool = FreePool<P> && requires(P pool, typename P::id_type id) {
+  { pool.open().take() } -> std::same_as<typename P::id_type>;
+  pool.open().give(id);
+};
+
+template <class T>
+concept OpenedTable =
+    BlockTable<T> && requires(const T& view, std::int64_t seq, std::int64_t logical) {
+      { view.open().get(seq, logical) } -> std::same_as<typename T::id_type>;
+    };
+
 template <class T>
 decltype(auto) open_pool(T& pool) {
-  if constexpr (requires { pool.open(); }) {
+  if constexpr (OpenedPool<T>) {
     return pool.open();
   } else {
     return (pool);
@@ -204,7 +224,7 @@ decltype(auto) open_pool(T& pool) {
 
 template <class T>
 decltype(auto) open_table(const T& table) {
-  if constexpr (requires { table.open(); }) {
+  if constexpr (OpenedTable<T>) {
     return table.open();
   } else {
     return (table);

@@ -76,7 +76,8 @@ void bind_changes(nb::class_<Bound>& cls) {
   using nb::arg;
   using Int = std::int64_t;
   cls.def(
-      "can_allocate", [](const Bound& self, Int n) { return self.target.can_allocate(n); },
+      "can_allocate",
+      [](const Bound& self, Int n) -> bool { return self.target.can_allocate(n); },
       arg("num_blocks"));
   cls.def(
       "allocate", [](Bound& self, Int seq, Int tokens) { self.target.allocate(seq, tokens); },
@@ -85,7 +86,8 @@ void bind_changes(nb::class_<Bound>& cls) {
       "append_slot",
       [](Bound& self, Int seq) {
         nb::object copy = nb::none();
-        self.target.append(seq, [&](Int src, Int dst) { copy = make_copy(src, dst); });
+        const auto on_copy = [&](Int src, Int dst) { copy = make_copy(src, dst); };
+        self.target.append(seq, on_copy);
         return copy;
       },
       arg("seq"));
@@ -93,8 +95,8 @@ void bind_changes(nb::class_<Bound>& cls) {
       "extend",
       [](Bound& self, Int seq, Int tokens) {
         nb::list copies;
-        self.target.extend(seq, tokens,
-                           [&](Int src, Int dst) { copies.append(make_copy(src, dst)); });
+        const auto on_copy = [&](Int src, Int dst) { copies.append(make_copy(src, dst)); };
+        self.target.extend(seq, tokens, on_copy);
         return copies;
       },
       arg("seq"), arg("num_tokens"));
@@ -116,14 +118,12 @@ void bind_changes(nb::class_<Bound>& cls) {
       "append_slots",
       [](Bound& self, ReadArray seqs) {
         const auto count = static_cast<Int>(seqs.shape(0));
-        if constexpr (requires { typename Bound::Target::table_type; }) {
+        if constexpr (BatchCheckable<typename Bound::Target>) {
           self.batch_check(self.target, seqs.data(), count);
         }
         nb::list copies;
-        for (Int i = 0; i < count; ++i) {
-          self.target.append(seqs.data()[i],
-                             [&](Int src, Int dst) { copies.append(make_copy(src, dst)); });
-        }
+        const auto on_copy = [&](Int src, Int dst) { copies.append(make_copy(src, dst)); };
+        for (Int i = 0; i < count; ++i) self.target.append(seqs.data()[i], on_copy);
         return copies;
       },
       arg("seqs").noconvert());
@@ -149,10 +149,11 @@ void bind_reads(nb::class_<Bound>& cls) {
       },
       arg("seqs").noconvert(), arg("logicals").noconvert(), arg("out").noconvert());
   cls.def(
-      "ref_count", [](const Bound& self, Int block) { return self.target.ref_count(block); },
+      "ref_count",
+      [](const Bound& self, Int block) -> std::int32_t { return self.target.ref_count(block); },
       arg("block"));
   cls.def(
-      "num_tokens", [](const Bound& self, Int seq) { return self.target.num_tokens(seq); },
+      "num_tokens", [](const Bound& self, Int seq) -> Int { return self.target.num_tokens(seq); },
       arg("seq"));
   cls.def(
       "block_table",
@@ -177,11 +178,12 @@ void bind_reads(nb::class_<Bound>& cls) {
                                        static_cast<Int>(out.shape(1)), lengths.data());
       },
       arg("seqs").noconvert(), arg("out").noconvert(), arg("lengths").noconvert());
-  cls.def_prop_ro("num_free_blocks", [](const Bound& self) { return self.target.num_free(); });
+  cls.def_prop_ro("num_free_blocks",
+                  [](const Bound& self) -> Int { return self.target.num_free(); });
   cls.def_prop_ro("usable_blocks",
                   [](const Bound& self) { return self.target.sizes().total_blocks; });
-  cls.def("table_bytes", [](const Bound& self) { return self.target.table_bytes(); });
-  cls.def("pool_bytes", [](const Bound& self) { return self.target.pool_bytes(); });
+  cls.def("table_bytes", [](const Bound& self) -> Int { return self.target.table_bytes(); });
+  cls.def("pool_bytes", [](const Bound& self) -> Int { return self.target.pool_bytes(); });
 }
 
 // The class attributes of the contract.
@@ -210,6 +212,7 @@ void bind_manager(nb::module_& m) {
   using Refs = typename Manager::refs_type;
   using Id = typename Manager::id_type;
   using Bound = BoundManager<Manager>;
+  static_assert(BatchCheckable<Manager>);
   constexpr int bits = 8 * sizeof(Id);
 
   std::string class_name = std::string("Manager_") + Table::name + std::to_string(bits) + "_" +

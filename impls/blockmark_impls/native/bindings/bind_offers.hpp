@@ -80,6 +80,7 @@ inline void enter(nb::module_& m, const std::string& name, const char* kind,
 template <class Manager>
 nb::object offered_manager(nb::module_& m, const std::string& name, const char* reuse_order) {
   using Bound = OfferedManager<BLOCKMARK_BUILD, Manager>;
+  static_assert(BatchCheckable<Manager>);
   nb::class_<Bound> cls = bind_manager_class<Bound>(m, name.c_str());
   set_declared(cls, reuse_order, id_name<typename Manager::id_type>(), true);
   return cls;
