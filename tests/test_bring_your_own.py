@@ -68,6 +68,7 @@ def test_what_the_commands_answer(said: dict[str, str]) -> None:
         return found
 
     assert of("verify --impl mine=my_manager.py").startswith("ok       mine  block_size 16")
+    assert of("verify --impl mine=my_manager.hpp").startswith("ok       mine  block_size 16")
     assert of("verify --impl pool=").startswith("ok       pool  block_size 16")
     assert re.search(r"^  mine +[0-9.]+ ", of("--impl mine=my_manager.py:Manager --impl"), re.M)
     assert re.search(r"^pool alone: take +.*[0-9]", of("run small.toml --quick --impl pool"), re.M)
