@@ -143,7 +143,7 @@ def _pace(
 
 
 def _measure_steps(subject: SubjectSetup, load: Program, pace: Pace) -> Found:
-    manager = subject.manager()
+    manager = subject.manager_of_load()
     body = Body(manager, load, subject.call_style)
     if subject.params["gc"] == "freeze":
         # As an engine does when it has started: what is there now is looked at no more.
@@ -204,7 +204,7 @@ def _search(body: Body, paced: Paced) -> dict[str, Any]:
 
 def _measure_packing(subject: SubjectSetup, packed: Program, pace: Pace) -> Found:
     """The loop with packing; a copy of as many bytes in it, where there is time for both."""
-    manager = subject.manager()
+    manager = subject.manager_of_load()
     try:
         body = Body(manager, packed, subject.call_style)
     except MissingOperationsError as lacking:

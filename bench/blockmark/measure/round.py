@@ -112,24 +112,18 @@ class RoundOf(SubjectSetup):
                 return None
         try:
             if not pool:
-                target = self.manager()
+                target = self.manager_of_load() if model == "step" else self.manager()
             replay = bind(target, program, self.call_style)
         except MissingOperationsError as missing:
             # A control that has no such operation has no such floor; nothing is missed.
             if self.impl.kind != "control":
-                self.unavailable(wanted, self._lacks(program, pool) or str(missing))
+                reason = str(missing)
+                if "can_allocate_ns" in wanted:
+                    reason += "; a step looks at num_free_blocks instead"
+                self.unavailable(wanted, reason)
             return None
         replay.setup()
         return target, replay
-
-    def _lacks(self, program: Program, pool: bool) -> str:
-        """What the program itself needs and does not find, whatever the condition needed."""
-        if not pool:
-            try:
-                bind(self.impl.make_manager(self.config), program, self.call_style)
-            except MissingOperationsError as missing:
-                return str(missing)
-        return ""
 
     def _measure_step(self, manager: Any, cursor: Cursor, names: dict[int, str]) -> None:
         control = self.impl.kind == "control"
@@ -138,7 +132,10 @@ class RoundOf(SubjectSetup):
                 cursor.run(cursor.program.probe)
             live = [seq for seq in range(self.config.max_seqs) if is_live(manager, seq)]
             tables = [manager.block_table(seq) for seq in live]
-            if any(tables):
+            if self.not_conditioned:
+                # Not what the cell says of the pool: no proof of it, but the reason.
+                self.unavailable(["pool_run_length", "move_descriptors"], self.not_conditioned)
+            elif any(tables):
                 run_length, descriptors = contiguity(tables)
                 self._put("pool_run_length", run_length)
                 self._put("move_descriptors", descriptors)

@@ -130,7 +130,8 @@ class _Cell(SubjectSetup):
             reason = f"a period of {each:,} operations is too long to be simulated"
             self.unavailable |= dict.fromkeys(names.values(), reason)
             return
-        target = self.pool() if pool else self.manager()
+        load = "step_ns" in names.values()
+        target = self.pool() if pool else self.manager_of_load() if load else self.manager()
         if target is None:
             reason = "the implementation has no pool of its own"
             self.unavailable |= dict.fromkeys(names.values(), reason)

@@ -11,13 +11,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from blockmark.workload.program import Program
+from blockmark_impls.contract import missing_operations
 
 from .conditions import age_heaps
+from .limits import extend_limit
 from .replay import MissingOperationsError, bind
 
 if TYPE_CHECKING:
     from blockmark_impls.contract import PoolConfig
     from blockmark_impls.registry import Implementation
+
+
+# Enough to bring the ids of a pool into order.
+_PLAIN = ("allocate", "append_slot", "free")
 
 
 class SubjectSetup:
@@ -31,6 +37,8 @@ class SubjectSetup:
         self.params = job["params"]
         self.call_style: str = job["call_style"]
         self.condition = Program.load(Path(job["condition"]))
+        # Why the pool is in no other order than that of a new manager, where it should be.
+        self.not_conditioned = ""
         self._manager: Any = None
         self._ages = job["seed"], impl.tier == "cpp" or core_is_built()
         self._kept: list[Any] = []  # what makes the heap old
@@ -40,8 +48,8 @@ class SubjectSetup:
 
         Conditioned once a process: what a model leaves behind stays scrambled. A fresh
         pool is a new manager each time, since any use would end its freshness; so is a
-        control, which has no tables to be emptied. Raises MissingOperationsError where
-        the manager can't be brought there.
+        control, which has no tables to be emptied. `not_conditioned` says why the pool
+        is a new one's where it should not be.
         """
         control = self.impl.kind == "control"
         fresh = self.params["pool"] == "fresh"
@@ -58,13 +66,38 @@ class SubjectSetup:
             self._manager = manager
         return self._manager
 
+    def manager_of_load(self) -> Any:
+        """The same manager, as the cell's load asks it: an engine whose manager lacks
+        `can_allocate` looks at `num_free_blocks`.
+        """
+        manager = self.manager()
+        return manager if hasattr(manager, "can_allocate") else _WithCanAllocate(manager)
+
     def _condition(self, manager: Any) -> None:
         try:
             bind(manager, self.condition, self.call_style).setup()
         except MissingOperationsError as missing:
-            raise MissingOperationsError(
-                f"{missing}, which pool = {self.params['pool']} needs; pool = fresh does not"
-            ) from None
+            self._condition_plainly(manager, str(missing))
+
+    def _condition_plainly(self, manager: Any, lack: str) -> None:
+        """Without `extend` and `truncate`, if the manager has what else it takes."""
+        from blockmark.workload.models import plain_condition
+        from blockmark.workload.scenario import Cell
+
+        if missing_operations(manager, _PLAIN):
+            self.not_conditioned = self._fresh(lack)
+            return
+        try:
+            pieces = plain_condition(Cell("", tuple(self.params.items())))
+        except ValueError as too_much:
+            self.not_conditioned = self._fresh(f"{lack}, without which it takes {too_much}")
+            return
+        for piece in pieces:
+            bind(manager, piece, self.call_style).setup()
+            extend_limit()
+
+    def _fresh(self, why: str) -> str:
+        return f"the pool was as new, and not pool = {self.params['pool']}: {why}"
 
     def pool(self) -> Any | None:
         """A new pool of the cell's size, or None if the implementation has none of its own."""
@@ -77,6 +110,24 @@ class SubjectSetup:
         for seq in range(self.config.max_seqs):
             if is_live(manager, seq):
                 manager.free(seq)
+
+
+class _WithCanAllocate:
+    """A manager with one operation more; a replay looks its methods up once, so calls of the
+    others cost nothing more.
+    """
+
+    def __init__(self, manager: Any) -> None:
+        self._manager = manager
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._manager, name)
+
+    def __dir__(self) -> list[str]:
+        return dir(self._manager)
+
+    def can_allocate(self, num_blocks: int) -> bool:
+        return bool(num_blocks <= self._manager.num_free_blocks)
 
 
 def is_live(manager: Any, seq: int) -> bool:

@@ -14,10 +14,15 @@ from .pool_models import free_space_programs, pool_programs
 from .program import Op, Program, ProgramBuilder
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     import numpy as np
     from numpy.typing import NDArray
 
     from .scenario import Cell
+
+    # A run of operations: code, sequences, and tokens of each or of all.
+    _Move = tuple[Op, NDArray[np.int32], NDArray[np.int64] | int]
 
 # Lookups in a step of the lookup programs: so many that reading the clock between two
 # orders is lost in them. The trace goes over the whole table.
@@ -27,6 +32,10 @@ _CHURN_BLOCKS = 4096
 # Different random orders in a cyclic body, so that no predictor learns one by heart.
 _VARIANTS = 8
 _CAN_ALLOCATE_CALLS = 1024
+# How often a pool is emptied and filled to bring its ids into order.
+_BURSTS, _GROWN_TURNS = 3, 2
+# A manager that only appends takes 0.2 to 2 us a call: seconds, in every process of a run.
+_MOST_APPENDS = 8_000_000
 
 
 def full_rows(cell: Cell) -> int:
@@ -206,37 +215,94 @@ def condition_manager(cell: Cell) -> Program:
     Steady occupancy would age nothing: a LIFO pool never touches what lies below its
     low-water mark. Blocks that the tables can't hold at once stay as they were.
     """
-    import numpy as np
-
+    moves: Iterator[_Move] = iter(())
+    if cell["pool"] == "shuffled":
+        moves = _shuffled(cell)
+    elif cell["pool"] == "burst":
+        moves = _burst(cell)
     builder = ProgramBuilder()
     builder.step()
-    width, block_size, total = cell["max_blocks_per_seq"], cell["block_size"], cell["total_blocks"]
-    slots = max(2, cell["concurrency"])
-    sizes = _shares(min(total, slots * width), slots, width)
-    seqs = np.arange(len(sizes), dtype=np.int32)
-    rng = seeded(cell, 7)
-    if cell["pool"] == "shuffled":
-        for piece in (5, 1):
-            builder.run(Op.ALLOCATE, seqs, sizes * block_size)
-            order = rng.permutation(np.repeat(seqs, (sizes - 1) // piece))
-            left = sizes[order] - piece * (1 + _rank_within(order))
-            builder.run(Op.TRUNCATE, order, left * block_size)
-            builder.run(Op.FREE, rng.permutation(seqs))
-    elif cell["pool"] == "burst":
-        live = np.zeros(0, dtype=np.int32)
-        for _ in range(3):
-            new = np.setdiff1d(seqs, live)
-            prompts = rng.integers(1, np.maximum(2, sizes[new] // 2 + 1))
-            builder.run(Op.ALLOCATE, new, prompts * block_size)
-            for turn in range(int((sizes[new] - prompts).max(initial=0))):
-                growing = new[sizes[new] - prompts > turn]
-                builder.run(Op.EXTEND, growing, block_size)
-            order = rng.permutation(seqs)
-            live = order[: len(seqs) * 3 // 10]
-            builder.run(Op.FREE, order[len(live) :])
-        builder.run(Op.FREE, live)
+    for code, seqs, tokens in moves:
+        builder.run(code, seqs, tokens)
     builder.end_setup()
     return builder.build(units={})
+
+
+def plain_condition(cell: Cell) -> Iterator[Program]:
+    """The same for a manager without `extend` or `truncate`, in pieces: a block costs it a
+    call of `append_slot` for each of its tokens, too many calls to be held at once.
+
+    `burst`: the same blocks in the same order. `shuffled`: tables grow a block at a time, in
+    turns of random order, twice. Raises ValueError where that takes too many calls.
+    """
+    shuffled = cell["pool"] == "shuffled"
+    block_size = cell["block_size"]
+    calls = int(_sizes(cell).sum()) * block_size * (_GROWN_TURNS if shuffled else _BURSTS)
+    if calls > _MOST_APPENDS:
+        raise ValueError(f"up to {calls:,} calls of append_slot, more than {_MOST_APPENDS:,}")
+    return _pieces(_grown(cell) if shuffled else _burst(cell), block_size)
+
+
+def _pieces(moves: Iterator[_Move], block_size: int) -> Iterator[Program]:
+    for code, seqs, tokens in moves:
+        builder = ProgramBuilder()
+        builder.step()
+        if code is Op.EXTEND:
+            for _ in range(block_size):
+                builder.run(Op.APPEND, seqs)
+        else:
+            builder.run(code, seqs, tokens)
+        builder.end_setup()
+        yield builder.build(units={})
+
+
+def _sizes(cell: Cell) -> NDArray[np.int64]:
+    """Blocks of each table where they fill the pool, or as much of it as they can."""
+    slots, width = max(2, cell["concurrency"]), cell["max_blocks_per_seq"]
+    return _shares(min(cell["total_blocks"], slots * width), slots, width)
+
+
+def _shuffled(cell: Cell) -> Iterator[_Move]:
+    import numpy as np
+
+    sizes, block_size, rng = _sizes(cell), cell["block_size"], seeded(cell, 7)
+    seqs = np.arange(len(sizes), dtype=np.int32)
+    for piece in (5, 1):
+        yield Op.ALLOCATE, seqs, sizes * block_size
+        order = rng.permutation(np.repeat(seqs, (sizes - 1) // piece))
+        left = sizes[order] - piece * (1 + _rank_within(order))
+        yield Op.TRUNCATE, order, left * block_size
+        yield Op.FREE, rng.permutation(seqs), 0
+
+
+def _grown(cell: Cell) -> Iterator[_Move]:
+    import numpy as np
+
+    sizes, block_size, rng = _sizes(cell), cell["block_size"], seeded(cell, 7)
+    seqs = np.arange(len(sizes), dtype=np.int32)
+    for _ in range(_GROWN_TURNS):
+        yield Op.ALLOCATE, rng.permutation(seqs), block_size
+        for turn in range(1, int(sizes.max())):
+            yield Op.EXTEND, rng.permutation(seqs[sizes > turn]), block_size
+        yield Op.FREE, rng.permutation(seqs), 0
+
+
+def _burst(cell: Cell) -> Iterator[_Move]:
+    import numpy as np
+
+    sizes, block_size, rng = _sizes(cell), cell["block_size"], seeded(cell, 7)
+    seqs = np.arange(len(sizes), dtype=np.int32)
+    live = np.zeros(0, dtype=np.int32)
+    for _ in range(_BURSTS):
+        new = np.setdiff1d(seqs, live)
+        prompts = rng.integers(1, np.maximum(2, sizes[new] // 2 + 1))
+        yield Op.ALLOCATE, new, prompts * block_size
+        for turn in range(int((sizes[new] - prompts).max(initial=0))):
+            yield Op.EXTEND, new[sizes[new] - prompts > turn], block_size
+        order = rng.permutation(seqs)
+        live = order[: len(seqs) * 3 // 10]
+        yield Op.FREE, order[len(live) :], 0
+    yield Op.FREE, live, 0
 
 
 def _shares(blocks: int, slots: int, width: int) -> NDArray[np.int64]:

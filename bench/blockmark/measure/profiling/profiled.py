@@ -93,7 +93,8 @@ class _Subject(SubjectSetup):
     def replay(self, entry: dict[str, Any], tool: _Tool) -> None:
         """One program: set up, off the record; then as the tool wants it."""
         program = Program.load(Path(entry["path"]))
-        target = self.pool() if entry["pool_only"] else self.manager()
+        manager = self.manager_of_load if "step_ns" in entry["metrics"].values() else self.manager
+        target = self.pool() if entry["pool_only"] else manager()
         if target is None:
             raise MissingOperationsError("the implementation has no pool of its own")
         replay = bind(target, program, self.call_style)
