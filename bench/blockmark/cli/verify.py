@@ -87,6 +87,7 @@ def command(
 
 
 def _corpus(folder: Path | None, programs: int, seed: int) -> int:
+    import threading
     import time
 
     from blockmark.measure.proof.corpus import (
@@ -105,23 +106,28 @@ def _corpus(folder: Path | None, programs: int, seed: int) -> int:
     broken = [member for member in read if not member.right]
     right = [*(member for member in read if member.right), *right_members()]
     members = [*broken, *right]
-    start = told = time.monotonic()
+    start, finished = time.monotonic(), 0
+    over = threading.Event()
 
     def advance(done: int) -> None:
-        nonlocal told
-        now = time.monotonic()
-        if now - told >= _TELL_EVERY_S and done < len(members):
-            told = now
-            typer.echo(f"{done} of {len(members)} tried in {now - start:.0f} s", err=True)
+        nonlocal finished
+        finished = done
+
+    def tell() -> None:
+        while not over.wait(_TELL_EVERY_S):
+            took = time.monotonic() - start
+            typer.echo(f"{finished} of {len(members)} tried in {took:.0f} s", err=True)
 
     results = []
     seconds = 0.0
+    threading.Thread(target=tell, daemon=True).start()
     for tried in try_corpus(members, random_programs=programs, seed=seed, advance=advance):
         results.append(tried)
         if not tried.right:
             seconds = time.monotonic() - start
         if not tried.right or tried.caught or tried.undecided:
             typer.echo(tried.line)
+    over.set()
     typer.echo(summary(results, seconds))
     if any(tried.caught if tried.right else tried.missed for tried in results):
         return EXIT_WRONG
