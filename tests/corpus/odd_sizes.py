@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from blockmark_impls.contract import Copy, PoolConfig
+from blockmark_impls.contract import Copy, OutOfBlocks, PoolConfig
 from blockmark_impls.python.bitmap_pool import BitmapPool
 from blockmark_impls.python.flat_stack import FlatStackManager
 from blockmark_impls.python.flat_stack_numpy import FlatStackNumpyManager
 from blockmark_impls.python.hash_map import HashMapManager
+from blockmark_impls.python.stack_pool import StackPool
 from blockmark_impls.python.two_level import TwoLevelManager
 from blockmark_impls.python.vector import VectorManager
 
@@ -157,4 +158,15 @@ class PartWordIsSkipped(BitmapPool):
     def take(self, k: int) -> list[int]:
         if self._total > 64 and self._cursor >= self._total & ~63 and self._total % 64:
             self._cursor = 0
+        return super().take(k)
+
+
+class OddPoolsKeepOne(StackPool):
+    """Blocks are counted in pairs: of an odd pool the last free block is not to be had."""
+
+    fault = "pool: odd sizes"
+
+    def take(self, k: int) -> list[int]:
+        if k and k == self._top and len(self._stack) % 2:
+            raise OutOfBlocks(f"{k} blocks wanted, {self._top // 2} pairs free")
         return super().take(k)

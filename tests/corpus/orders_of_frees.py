@@ -79,7 +79,7 @@ class TruncatesForward(VectorManager):
 
 
 class DropsBackwards(FlatStackNumpyManager):
-    """`drop_front` gives blocks back from the last one forward."""
+    """What `drop_front` drops is stacked from the window back to the front of the table."""
 
     fault = "reuse order"
     _dropping = False

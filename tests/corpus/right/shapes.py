@@ -107,18 +107,18 @@ class FromTheProtocol(TwoLevelManager, BlockManager):
     right = "the protocol among its bases"
 
 
-class Pages(TwoLevelManager):
+class PagesOfEight(TwoLevelManager):
     """Pages of eight ids."""
 
     right = "small pages"
     page_ids: ClassVar[int] = 8
 
 
-class PagesOfOne(Pages):
-    """Pages of one id, a class below the pages of eight."""
+class PagesOfThousands(PagesOfEight):
+    """Pages of 4,096 ids, in a class below that of small pages."""
 
-    right = "pages of one id"
-    page_ids: ClassVar[int] = 1
+    right = "large pages"
+    page_ids: ClassVar[int] = 4096
 
 
 class RefusesNewAttributes(VectorManager):
