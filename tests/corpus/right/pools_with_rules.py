@@ -1,4 +1,4 @@
-"""Free pools with a promise, a reserve, or a limit of their own."""
+"""Free pools with a promise or a limit of their own, and of orders that have no name."""
 
 from __future__ import annotations
 
@@ -65,33 +65,6 @@ class RefusesByItsBits(BitmapPool):
         if wrong or len(set(ids)) < len(ids):
             raise ValueError(f"{wrong or list(ids)} cannot be given back")
         super().give(ids)
-
-
-class KeepsBlockZero:
-    """Block 0 is not handed out."""
-
-    right = "a block is reserved"
-    reuse_order: ClassVar[ReuseOrder] = "LIFO"
-
-    def __init__(self, total_blocks: int) -> None:
-        if total_blocks < 2:
-            raise ValueError("one block is reserved, so there must be two")
-        self.usable_blocks = total_blocks - 1
-        self._stack = list(range(total_blocks - 1, 0, -1))
-
-    def take(self, k: int) -> list[int]:
-        if k < 0:
-            raise ValueError(f"cannot take {k} blocks")
-        if k > len(self._stack):
-            raise OutOfBlocks(f"{k} blocks wanted, {len(self._stack)} free")
-        return [self._stack.pop() for _ in range(k)]
-
-    def give(self, ids: Sequence[int]) -> None:
-        self._stack += ids
-
-    @property
-    def num_free(self) -> int:
-        return len(self._stack)
 
 
 class ShuffledStack(StackPool):
