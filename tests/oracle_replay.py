@@ -43,8 +43,8 @@ def shape(oracle: Oracle) -> list[tuple[int, int, list[int | None]]]:
             seq,
             table.tokens,
             [
-                None if block is None else names.setdefault(block, len(names))
-                for block in table.blocks
+                None if at < table.first_kept else names.setdefault(block, len(names))
+                for at, block in enumerate(table.blocks)
             ],
         )
         for seq, table in sorted(oracle.tables.items())

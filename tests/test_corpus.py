@@ -23,6 +23,7 @@ from blockmark.measure.proof.corpus import (
     try_corpus,
 )
 from blockmark.measure.proof.corpus_job import prove_each
+from blockmark.measure.proof.effort import QUICK
 from blockmark.workload.keys import ConfigError
 from blockmark_impls.build_tools import NATIVE as NATIVE_HEADERS
 from blockmark_impls.registry import pair_names
@@ -75,7 +76,7 @@ def test_those_that_break_their_process_are_caught_in_one_of_their_own(
 ) -> None:
     monkeypatch.setattr(corpus, "_HANG_LIMIT_S", 4.0)
     alone = [m for m in PYTHON if m.alone]
-    tried = {t.name: t for t in try_corpus(alone, random_programs=20, seed=1)}
+    tried = {t.name: t for t in try_corpus(alone, effort=QUICK, seed=1)}
     expected = {
         "HangsOnTruncate": "timeout",
         "HangsWhenEmpty": "timeout",
@@ -252,7 +253,7 @@ class Dies(VectorManager):
 '''
     )
     (tmp_path / "mine.py").write_text(text)
-    tried = {t.name: t.status for t in try_corpus(read_corpus(tmp_path), random_programs=5, seed=1)}
+    tried = {t.name: t.status for t in try_corpus(read_corpus(tmp_path), effort=QUICK, seed=1)}
     assert tried == {"Leaks": "wrong", "Fine": "ok", "Dies": "failed"}
 
 

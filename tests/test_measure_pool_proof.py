@@ -43,8 +43,10 @@ def verdict(target: str, folder: Path, number: int = 12) -> dict[str, Any]:
 @pytest.mark.parametrize("name", CONTRACT_POOLS)
 def test_the_pools_of_this_package_are_right(name: str, tmp_path: Path) -> None:
     found = verdict(name, tmp_path)
-    # 60 calls each and two that drain the pool; and every id of a wide one in four.
-    assert found == {"status": "ok", "operations": 12 * 62 + 4, "steps": 13}
+    # 60 calls each and two that drain the pool, every third time in two at once; and every id
+    # of a wide one in four.
+    assert found.pop("notes") in ([], ["without remove"])
+    assert found == {"status": "ok", "operations": (12 + 4) * 62 + 4, "steps": 13}
 
 
 @pytest.mark.parametrize("name", ["Bare", "Lowest"])

@@ -41,6 +41,13 @@ class Broken(VectorManager):
 class BrokenPool(ListPool):
     def give(self, ids):
         super().give([*ids, ids[0]])
+
+class Broken257(VectorManager):
+    """Wrong where more than 256 sequences are live."""
+
+    def lookup(self, seq, logical):
+        block = super().lookup(seq, logical)
+        return block ^ 1 if sum(map(bool, self._tables)) > 256 else block
 '''
 
 
@@ -64,12 +71,25 @@ def test_three_lines_pass_for_a_right_manager(tmp_path: Path) -> None:
         tmp_path,
         "from blockmark.testing import manager_test",
         "from my_engine import Manager",
-        "TestManager = manager_test(Manager)",
+        "TestManager = manager_test(Manager, effort='quick')",
     )
     assert done.returncode == 0, done.stdout
-    assert "1 passed" in done.stdout
+    assert "2 passed" in done.stdout
     # No example is kept for a next run.
     assert not (tmp_path / ".hypothesis" / "examples").exists()
+
+
+def test_the_default_finds_what_verify_finds_by_default(tmp_path: Path) -> None:
+    done = run(
+        tmp_path,
+        "from blockmark.testing import manager_test",
+        "from my_engine import Broken257",
+        "TestManager = manager_test(Broken257)",
+    )
+    assert done.returncode == 1, done.stdout
+    assert "1 failed, 1 passed" in done.stdout
+    assert "FAILED test_mine.py::TestManager::test_as_verify" in done.stdout
+    assert "AssertionError: size " in done.stdout
 
 
 def test_a_wrong_class_fails_with_the_calls_that_show_it(tmp_path: Path) -> None:
@@ -81,7 +101,8 @@ def test_a_wrong_class_fails_with_the_calls_that_show_it(tmp_path: Path) -> None
         "TestPool = pool_test(BrokenPool)",
     )
     assert done.returncode == 1, done.stdout
-    assert "2 failed" in done.stdout
+    # Each by the search of hypothesis, and by what `verify` proves.
+    assert "4 failed" in done.stdout
     said = [line.removeprefix("E").strip() for line in done.stdout.splitlines()]
     first = said.index("state = Broken()")
     assert said[first + 1].startswith("state.start(config=PoolConfig(total_blocks=1, ")

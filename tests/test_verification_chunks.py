@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from blockmark.measure import verification
+from blockmark.measure.proof import verification
 
 
 class FakeJob:

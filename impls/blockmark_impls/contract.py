@@ -7,10 +7,18 @@ of `block_size` tokens; a *ref count* says how many tables name it.
 Rules that every implementation keeps, and that the oracle checks:
 
 * After each error the state is as it was before the call.
+* Where a call breaks several rules, the sequence comes first (of `fork` the parent, then the
+  child), then the value of the argument, then the length of the table, then the pool.
+* A slot outside 0 .. `max_seqs` - 1 is a ValueError where a sequence starts (`allocate`, the
+  child of `fork`), and an UnknownSequence everywhere else.
 * Copy-on-write is triggered by a ref count above one on the block that is about
   to be written, never by a block's number; only a last, partly filled block is
   ever written.
-* `free` gives a sequence's blocks back in logical order.
+* `free` and `drop_front` give blocks back in logical order, `truncate` from the last one
+  forward. A reuse order that is declared as LIFO or FIFO holds block by block.
+* Lists and arrays belong to the caller: one that was handed out does not change later, one
+  that was passed is neither kept nor changed (but for `out` and `lengths`).
+* Two managers, or pools, that are alive at once share nothing.
 """
 
 from __future__ import annotations
@@ -118,7 +126,12 @@ class BlockPool(Protocol):
         """Take `k` free blocks. Raises OutOfBlocks and takes none if there are fewer."""
 
     def give(self, ids: Sequence[int]) -> None:
-        """Give blocks back, in the order named."""
+        """Give blocks back, in the order named.
+
+        Blocks that are not out are the caller's fault, which a pool need not find. One that
+        does declares `refuses_double_give = True`: it raises ValueError, and takes back none,
+        also where a block is named twice in one call.
+        """
 
     @property
     def num_free(self) -> int:
@@ -229,14 +242,16 @@ class BlockManager(Protocol):
 
         `out` has shape [len(seqs), width]; `lengths` [len(seqs)] takes the number of
         logical blocks of each. Dropped blocks and tails are zero. Raises ValueError
-        if a table is wider than `out`, UnknownSequence.
+        if a table is wider than `out`, UnknownSequence; then rows may be written, but
+        nothing outside `out` and `lengths`. Rows that are part of wider ones are written
+        as they lie, or refused with TypeError or ValueError.
         """
 
     def table_bytes(self) -> int:
-        """Bytes that the block tables hold now, spare capacity included."""
+        """Bytes that the block tables hold now, spare capacity included; 0 if nobody counts."""
 
     def pool_bytes(self) -> int:
-        """Bytes that the free pool and the ref counts hold now."""
+        """Bytes that the free pool and the ref counts hold now; 0 if nobody counts."""
 
 
 class BatchOperations(Protocol):

@@ -88,15 +88,6 @@ class NodesForEver(LinkedListPool):
         super().give(ids)
 
 
-class TablesWeighNothing(HashMapManager):
-    """`table_bytes` is 0 also while there are tables."""
-
-    fault = "bytes"
-
-    def table_bytes(self) -> int:
-        return 0
-
-
 class BytesAsText(VectorManager):
     """`pool_bytes` is a text for people, such as "12.3 KiB"."""
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from .errors import EXIT_NOTHING, EXIT_WRONG
 from .options import Seed, Settings, Targets, Timeout
+
+if TYPE_CHECKING:
+    from blockmark.measure.proof.effort import Effort
 
 # Without progress for so long, one wonders whether anything happens.
 _TELL_EVERY_S = 10.0
@@ -42,39 +45,73 @@ def command(
             metavar="[DIR]", help="With --corpus: the folder of broken classes.", show_default=False
         ),
     ] = None,
+    fuzz: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME",
+            show_default=False,
+            help="Search on, guided by the code's own edges, for so much CPU time: 90s or 5m.",
+        ),
+    ] = None,
+    keep: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            show_default=False,
+            help="Programs that a search kept: they are played, and --fuzz adds to them.",
+        ),
+    ] = None,
+    coverage: Annotated[
+        bool,
+        typer.Option("--coverage", help="Print what the proof's programs cover, and no more."),
+    ] = False,
+    splice: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", show_default=False, help="With --coverage: put the table in a document."
+        ),
+    ] = None,
     seed: Seed = None,
     timeout: Timeout = 120.0,
 ) -> int:
     """Hold implementations against the oracle; no clock.
 
-    Each replays random programs and the decode program. Exit code 4 if one is wrong; the
-    first step and operation that differ are printed, and the shortest list of calls that
-    shows it. With --corpus, exit code 4 unless every broken class is caught and no right
-    one is.
+    Each replays random programs, programs for managers of every size, one for long use, and
+    the decode program. Exit code 4 if one is wrong; the first operation that differs is
+    printed, and the shortest list of calls that shows it. With --corpus, exit code 4 unless
+    every broken class is caught and no right one is. --timeout is CPU time without progress.
     """
+    if splice is not None and not coverage:
+        raise typer.BadParameter("--splice goes with --coverage")
+    if coverage:
+        return _coverage(seed or 1, splice)
     if programs is not None and exhaustive:
         raise typer.BadParameter("--programs and --exhaustive both say how many; give one")
     if folder is not None and not corpus:
         raise typer.BadParameter(f"{folder}: a folder goes with --corpus; a class with --impl")
     if corpus:
-        if impl or setting or exhaustive:
+        if impl or setting or exhaustive or fuzz or keep:
             raise typer.BadParameter("--corpus goes with --programs and --seed alone")
-        return _corpus(folder, programs or 100, seed or 1)
-    from blockmark.measure.proof.verification import EXHAUSTIVE_PROGRAMS, verify_all
+        return _corpus(folder, _effort(programs), seed or 1)
+    from blockmark.measure.proof.verification import verify_all
+    from blockmark.sessions.durations import seconds_of
     from blockmark.workload.builtin import find_scenario
     from blockmark.workload.scenario import parse_setting
 
     from .building import announce_builds
 
+    search_s = 0.0 if fuzz is None else seconds_of(fuzz, "--fuzz")
     announce_builds(impl or [])
     settings = dict(parse_setting(text) for text in setting or [])
     states = set()
     found = verify_all(
         find_scenario("decode").override(settings),
         impl or [],
-        random_programs=EXHAUSTIVE_PROGRAMS if exhaustive else programs or 100,
+        _effort(programs, exhaustive=exhaustive),
         seed=seed,
         timeout_s=timeout,
+        search_s=search_s,
+        keep_in=keep,
     )
     for result in found:
         states.add(result.status)
@@ -86,7 +123,31 @@ def command(
     return EXIT_NOTHING if states & {"failed", "timeout"} or "ok" not in states else 0
 
 
-def _corpus(folder: Path | None, programs: int, seed: int) -> int:
+def _effort(programs: int | None, *, exhaustive: bool = False) -> Effort:
+    from dataclasses import replace
+
+    from blockmark.measure.proof.effort import DEFAULT, EXHAUSTIVE
+
+    effort = EXHAUSTIVE if exhaustive else DEFAULT
+    return effort if programs is None else replace(effort, programs=programs)
+
+
+def _coverage(seed: int, document: Path | None) -> int:
+    from blockmark.measure.proof.effort import DEFAULT
+    from blockmark.report.coverage import coverage_table
+    from blockmark.workload.oracle.coverage import coverage
+
+    table = coverage_table(coverage(seed, DEFAULT.programs))
+    if document is None:
+        typer.echo(table)
+        return 0
+    from blockmark.report.splice import splice as put
+
+    put(document, "coverage", table, f"blockmark verify --coverage --splice {document}")
+    return 0
+
+
+def _corpus(folder: Path | None, effort: Effort, seed: int) -> int:
     import threading
     import time
 
@@ -121,7 +182,7 @@ def _corpus(folder: Path | None, programs: int, seed: int) -> int:
     results = []
     seconds = 0.0
     threading.Thread(target=tell, daemon=True).start()
-    for tried in try_corpus(members, random_programs=programs, seed=seed, advance=advance):
+    for tried in try_corpus(members, effort=effort, seed=seed, advance=advance):
         results.append(tried)
         if not tried.right:
             seconds = time.monotonic() - start

@@ -22,6 +22,7 @@ from blockmark.workload.program import Program
 
 from .machine import memory_limit, usable_cores
 from .probes.callgrind import Geometry, Valgrind, find_valgrind
+from .proof.effort import BEFORE_MEASURING
 from .proof.verification import verify_job
 from .simulation import LEAST_TIMEOUT_S, Simulator, simulation_requests
 
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
 
     Advance = Callable[[str], None]
 
-_OPERATIONS, _RANDOM_PROGRAMS = 24_000, 20
 HEAPS = 5
 NATIVE_ALONE = "an interpreter's instructions are not the structure's: only allocations are counted"
 
@@ -154,9 +154,8 @@ class _Counting:
         proof = verify_job(
             pair,
             self._prepared,
-            # Random programs say the same in every cell but for the width of an id.
-            random_programs=_RANDOM_PROGRAMS * (pair.cell == self._work[0].pair.cell),
-            operations=_OPERATIONS,
+            BEFORE_MEASURING,
+            first=pair.cell == self._work[0].pair.cell,
             seed=self._seed,
         )
         found = self._side.job(proof, self._timeout_s, stop).result()

@@ -18,12 +18,13 @@ from .missing import name_missing
 from .probes.pacing import run_ticks
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from .probes.pacing import Pace, Paced
 
     Numbers = tuple[int, ...]
-    Executor = Callable[[Any, Any, Any], None]
+    # Does a run of one operation; its last answer, or that of the whole batch.
+    Executor = Callable[[Any, Any, Any], Any]
     Call = tuple[Executor, Any, Any, Any]
 
 
@@ -67,6 +68,14 @@ class Replay(Protocol):
 
     def run(self, first: int, steps: int) -> tuple[int, int]:
         """Replay steps; (ns in phase 1, ns in phase 2)."""
+
+    def answers(self, first: int, steps: int) -> Sequence[int]:
+        """Replay steps off the clock; what their operations answered.
+
+        For each that answers: its index in the program, how many numbers, and the numbers:
+        1 or 0, source and target of each copy, a block, or of each packed row its length and
+        columns; of a batch all in one, under its first operation.
+        """
 
     def run_each(self, first: int, steps: int, one: Any, two: Any) -> None:
         """Replay steps, each timed one alone, into a histogram per phase."""
@@ -118,6 +127,10 @@ class NativeReplay:
     def run(self, first: int, steps: int) -> tuple[int, int]:
         ns: tuple[int, int] = self._manager.replay(self._program, first, steps)
         return ns
+
+    def answers(self, first: int, steps: int) -> Sequence[int]:
+        found: Sequence[int] = self._manager.replay_answers(self._program, first, steps)
+        return found
 
     def run_each(self, first: int, steps: int, one: Any, two: Any) -> None:
         self._manager.replay_each(self._program, first, steps, one, two)
@@ -185,6 +198,22 @@ class PythonReplay:
         ns[phase] += perf_counter_ns() - start
         return ns[1], ns[2]
 
+    def answers(self, first: int, steps: int) -> Sequence[int]:
+        program = self._program
+        record: list[int] = []
+        for number in self._numbers(first, steps):
+            for code, begin, end in program.runs(number):
+                if code in self._batched or code is Op.PACK:
+                    # One call for the whole run, as it is timed.
+                    execute, a, b, c = self._call(code, begin, end)
+                    _record(record, begin, execute(a, b, c))
+                    continue
+                execute = self._executors[code]
+                for i in range(begin, end):
+                    answer = execute((program.a[i],), (program.b[i],), (program.c[i],))
+                    _record(record, i, answer)
+        return record
+
     def run_each(self, first: int, steps: int, one: Recorder, two: Recorder) -> None:
         for phase, calls in self._plan(first, steps):
             start = perf_counter_ns()
@@ -240,10 +269,12 @@ class PythonReplay:
         return run_ticks(pace, _Ticks(self._program, self._decoded, self._decode, first))
 
     def _plan(self, first: int, steps: int) -> list[tuple[int, list[Call]]]:
-        program = self._program
-        body = range(program.setup_steps, program.num_steps)
-        numbers = [body[(first + i) % len(body)] for i in range(steps)]
-        return [(program.phases[number], self._decode(number)) for number in numbers]
+        phases = self._program.phases
+        return [(phases[n], self._decode(n)) for n in self._numbers(first, steps)]
+
+    def _numbers(self, first: int, steps: int) -> list[int]:
+        body = range(self._program.setup_steps, self._program.num_steps)
+        return [body[(first + i) % len(body)] for i in range(steps)]
 
     def _decode(self, step: int) -> list[Call]:
         if step not in self._decoded:
@@ -355,28 +386,49 @@ def _batch_executors(manager: Any) -> dict[Op, Executor]:
         lookup_slots = manager.lookup_slots
         answers: dict[int, Any] = {}
 
-        def lookups(a: Any, b: Any, c: Any) -> None:
+        def lookups(a: Any, b: Any, c: Any) -> Any:
             out = answers.get(len(a))
             if out is None:
                 out = answers[len(a)] = np.empty(len(a), dtype=np.int32)
             lookup_slots(a, b, out)
+            return out
 
         found[Op.LOOKUP] = lookups
     return found
 
 
-def _unary(method: Callable[[int], object]) -> Executor:
-    def execute(a: Numbers, b: Numbers, c: Numbers) -> None:
+def _record(record: list[int], index: int, answer: Any) -> None:
+    """Put down what an operation answered: a number, blocks, copies or rows."""
+    if answer is None:
+        return
+    if isinstance(answer, tuple) and hasattr(answer[0], "shape"):
+        rows, lengths = answer
+        numbers = [n for row, size in zip(rows, lengths, strict=True) for n in (size, *row)]
+    elif isinstance(answer, bool | int) or not hasattr(answer, "__iter__"):
+        numbers = [answer]
+    else:
+        parts = (item if isinstance(item, tuple) else (item,) for item in answer)
+        numbers = [number for part in parts for number in part]
+    record += [index, len(numbers), *map(int, numbers)]
+
+
+def _unary(method: Callable[[int], Any]) -> Executor:
+    # To keep an answer costs what it costs to drop it.
+    def execute(a: Numbers, b: Numbers, c: Numbers) -> Any:
+        answer = None
         for x in a:
-            method(x)
+            answer = method(x)
+        return answer
 
     return execute
 
 
-def _binary(method: Callable[[int, int], object]) -> Executor:
-    def execute(a: Numbers, b: Numbers, c: Numbers) -> None:
+def _binary(method: Callable[[int, int], Any]) -> Executor:
+    def execute(a: Numbers, b: Numbers, c: Numbers) -> Any:
+        answer = None
         for x, y in zip(a, b, strict=True):
-            method(x, y)
+            answer = method(x, y)
+        return answer
 
     return execute
 
@@ -390,10 +442,11 @@ def _fork(method: Callable[[int, int, int | None], object]) -> Executor:
 
 
 def _chain(method: Callable[[int, int], int]) -> Executor:
-    def execute(a: Numbers, b: Numbers, c: Numbers) -> None:
+    def execute(a: Numbers, b: Numbers, c: Numbers) -> int:
         last = 0
         for x, y in zip(a, b, strict=True):
             last = method(x, y ^ (last & 0))
+        return last
 
     return execute
 
@@ -402,7 +455,7 @@ def _pack(method: Callable[[Any, Any, Any], object], program: Program) -> Execut
     # One output for each number of rows, as an engine has: a step writes the same place.
     buffers: dict[int, tuple[Any, Any]] = {}
 
-    def execute(a: Any, b: Any, c: Any) -> None:
+    def execute(a: Any, b: Any, c: Any) -> Any:
         rows = len(a)
         if rows not in buffers:
             import numpy as np
@@ -412,14 +465,16 @@ def _pack(method: Callable[[Any, Any, Any], object], program: Program) -> Execut
                 np.zeros(rows, dtype=np.int32),
             )
         method(a, *buffers[rows])
+        return buffers[rows]
 
     return execute
 
 
 def _take(method: Callable[[int], Any], handles: dict[int, Any]) -> Executor:
-    def execute(a: Numbers, b: Numbers, c: Numbers) -> None:
+    def execute(a: Numbers, b: Numbers, c: Numbers) -> Any:
         for handle, k in zip(a, b, strict=True):
             handles[handle] = method(k)
+        return handles[a[-1]] if a else None
 
     return execute
 

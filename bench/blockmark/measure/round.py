@@ -24,6 +24,7 @@ from .probes.timing import (
     warm_up,
 )
 from .replay import MissingOperationsError, bind
+from .sampled import wrong_answer
 from .subject_setup import SubjectSetup, is_live
 
 if TYPE_CHECKING:
@@ -209,8 +210,9 @@ def _counters_of(wanted: dict[str, str]) -> Pmu | None:
     return Pmu.here(wanted)
 
 
-def measure_round(impl: Implementation, config: PoolConfig, job: dict[str, Any]) -> Raw:
-    """Metric name -> what this round found: a value and a mean, a histogram, or a reason.
+def measure_round(impl: Implementation, config: PoolConfig, job: dict[str, Any]) -> dict[str, Any]:
+    """A round's result: `metrics`, name -> what was found: a value and a mean, a histogram, or
+    a reason; or that what was timed does not answer as it did while it was proved.
 
     The models run in a seeded order, so that no one of them always meets what another
     left in the caches; `step` is first, as its memory figures need a young process.
@@ -234,4 +236,6 @@ def measure_round(impl: Implementation, config: PoolConfig, job: dict[str, Any])
         if model in impl.models and impl.kind != "control":
             for name, reason in job["refused"].get(model, {}).items():
                 round_of.unavailable([name], reason)
-    return round_of.metrics
+    if reason := wrong_answer(round_of, job):
+        return {"status": "wrong", "reason": reason}
+    return {"status": "ok", "metrics": round_of.metrics}

@@ -17,6 +17,7 @@ from .interrupts import interrupts_wait
 from .jobs import Job
 from .machine import cache_sizes, memory_limit, usable_cores
 from .probes.callgrind import Geometry, find_valgrind
+from .proof.effort import BEFORE_MEASURING, QUICK
 from .proof.verification import verify_job
 from .rate import extra_time_s
 from .simulation import LEAST_TIMEOUT_S, Simulator, simulation_requests
@@ -33,8 +34,6 @@ if TYPE_CHECKING:
 
     Progress = Callable[[int, int, str], None]
 
-_OPERATIONS, _OPERATIONS_QUICK = 24_000, 8_000
-_RANDOM_PROGRAMS, _RANDOM_PROGRAMS_QUICK = 20, 6
 _DONE = {"verify": "checked", "round": "measured", "counters": "simulated"}
 
 
@@ -127,13 +126,11 @@ class Runner:
         if pair.cell.study:
             job = study_job("study-proof", pair, self._prepared, seed=self.plan.seed, quick=quick)
             return Job(job, self.plan.timeout_s, self._stop).result()
-        # Random programs say the same in every cell but for the width of an id.
-        first = pair.cell == self.plan.cells[0]
         job = verify_job(
             pair,
             self._prepared,
-            random_programs=(_RANDOM_PROGRAMS_QUICK if quick else _RANDOM_PROGRAMS) * first,
-            operations=_OPERATIONS_QUICK if quick else _OPERATIONS,
+            QUICK if quick else BEFORE_MEASURING,
+            first=pair.cell == self.plan.cells[0],
             seed=self.plan.seed,
         )
         return Job(job, self.plan.timeout_s, self._stop).result()

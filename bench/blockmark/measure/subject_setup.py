@@ -70,8 +70,7 @@ class SubjectSetup:
         """The same manager, as the cell's load asks it: an engine whose manager lacks
         `can_allocate` looks at `num_free_blocks`.
         """
-        manager = self.manager()
-        return manager if hasattr(manager, "can_allocate") else _WithCanAllocate(manager)
+        return as_the_load_asks(self.manager())
 
     def _condition(self, manager: Any) -> None:
         try:
@@ -110,6 +109,11 @@ class SubjectSetup:
         for seq in range(self.config.max_seqs):
             if is_live(manager, seq):
                 manager.free(seq)
+
+
+def as_the_load_asks(manager: Any) -> Any:
+    """`manager`, or a face of it that answers `can_allocate` from `num_free_blocks`."""
+    return manager if hasattr(manager, "can_allocate") else _WithCanAllocate(manager)
 
 
 class _WithCanAllocate:

@@ -16,6 +16,7 @@ from blockmark.workload.program import Program
 
 from .probes.timing import Cursor, calibrate, warm_up
 from .round import RoundOf
+from .sampled import wrong_answer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,8 +32,9 @@ def play(
     job: dict[str, Any],
     lines_in: TextIO,
     answer: Callable[[dict[str, Any]], None],
-) -> None:
-    """Play until told to end, or until there is nobody to tell.
+) -> str:
+    """Play until told to end, or until there is nobody to tell; what it answers wrongly by
+    then, or nothing.
 
     The set-up is a round's: the heap ages after the manager is made, and the pool's order
     is the cell's. Programs come in the order of the job's models, `step` first and the
@@ -44,7 +46,7 @@ def play(
     while line := lines_in.readline():
         message = json.loads(line)
         if "end" in message:
-            return
+            return player.wrong_answer()
         if "prepare" in message:
             # Both sides may do this at once, so where they like.
             _stay_on(everywhere)
@@ -54,6 +56,7 @@ def play(
                 _stay_on({core})
             costs = player.turn(message["periods"], message["discard"], message["blocks"])
             answer({"status": "ok", "costs": costs})
+    return ""
 
 
 def _cores() -> set[int]:
@@ -71,10 +74,17 @@ def _stay_on(cores: set[int]) -> None:
 class _TurnPlayer:
     def __init__(self, impl: Implementation, config: PoolConfig, job: dict[str, Any]) -> None:
         self._round = RoundOf(impl, config, job)
+        self._job = job
         self._programs = _in_order(job)
         self._names: dict[int, str] = {}
         self._cursor: Cursor | None = None
         self._used: Any = None
+
+    def wrong_answer(self) -> str:
+        """What the loop that was played answers wrongly; empty if nothing."""
+        if self._used is not None:
+            self._round.free_all(self._used)
+        return wrong_answer(self._round, self._job)
 
     @property
     def metrics_of_programs(self) -> list[list[str]]:

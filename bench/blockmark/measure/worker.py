@@ -58,6 +58,11 @@ def run_job(job: dict[str, Any], say: Callable[[dict[str, Any]], None]) -> dict[
             from .describe import describe
 
             return describe(job)
+        if job["kind"] in ("corpus", "verify"):
+            # Before any class is loaded, which may ask for the time.
+            from .proof import clock
+
+            clock.install()
         if job["kind"] == "corpus":
             from .proof.corpus_job import prove_each
 
@@ -81,11 +86,12 @@ def run_job(job: dict[str, Any], say: Callable[[dict[str, Any]], None]) -> dict[
         if job["kind"] == "turns":
             from .turn_player import play
 
-            play(impl, config, job, sys.stdin, say)
+            if reason := play(impl, config, job, sys.stdin, say):
+                return {"status": "wrong", "reason": reason}
             return {"status": "ok", "control_ns": first_level_ns()}
         from .round import measure_round
 
-        return {"status": "ok", "metrics": measure_round(impl, config, job)}
+        return measure_round(impl, config, job)
     except TargetError as error:
         # Asked by name: the package of an older revision, as a side of a check, has none.
         return {"status": getattr(error, "status", "unavailable"), "reason": str(error)}

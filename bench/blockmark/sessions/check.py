@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 from blockmark.measure.interrupts import termination_as_interrupt
 from blockmark.measure.machine import load_average, usable_cores
 from blockmark.measure.programs import prepare
+from blockmark.measure.proof.effort import BEFORE_MEASURING
 from blockmark.measure.proof.verification import verify_job
 from blockmark.measure.sides import Described, Side, describe_side
 from blockmark.measure.turns import Alternated, Turns, alternate, turns_job
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
 
 Progress = Callable[[int, int, str], None]
 
-_OPERATIONS, _RANDOM_PROGRAMS = 24_000, 20
 # The least load of a first-level cache was within this in 95 % of 4,440 processes.
 _MOST_CONTROL = 0.02
 _SIDES = ("before", "after")
@@ -205,9 +205,8 @@ class _Match:
         job = verify_job(
             pair,
             self._prepared,
-            # Random programs say the same in every cell but for the width of an id.
-            random_programs=_RANDOM_PROGRAMS * (pair.cell == self._asked.every_cell[0]),
-            operations=_OPERATIONS,
+            BEFORE_MEASURING,
+            first=pair.cell == self._asked.every_cell[0],
             seed=self._asked.seed,
         )
         return self._sides[side].job(job, self._effort.timeout_s, self._stop).result()
@@ -275,6 +274,10 @@ class _Match:
     def _keep(self, contest: Contest, found: Alternated) -> None:
         """Take in a round of both sides, or drop it from both."""
         contest.rounds += 1
+        if found.answers[1]["status"] == "wrong":
+            # Right while it was proved, and wrong where it was timed.
+            self._proved(contest, {"status": "ok"}, found.answers[1])
+            return
         if found.broken:
             contest.dropped.append(
                 "; ".join(

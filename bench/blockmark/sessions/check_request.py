@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -32,9 +31,9 @@ from .check_sides import (
 )
 from .check_stored import check_against_run
 from .deterministic import STORED
+from .durations import seconds_of
 
 _BASELINES = "--baseline-rev REV, --baseline-env DIR, --baseline RUN or --self-test"
-_UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,10 +110,7 @@ class CheckRequest:
     @property
     def budget_s(self) -> float:
         """The budget in seconds. Raises ConfigError."""
-        match = re.fullmatch(r"(\d{1,7}(?:\.\d{1,3})?)([smh]?)", self.budget.strip())
-        if match is None:
-            raise ConfigError(f"--budget {self.budget} must be a time such as 90s, 5m or 1h")
-        return float(match[1]) * _UNITS[match[2]]
+        return seconds_of(self.budget, "--budget")
 
     @property
     def metrics(self) -> tuple[str, ...]:

@@ -39,19 +39,23 @@ def manager_test(
     operations: Iterable[str] | None = None,
     reuse_order: ReuseOrder | None = None,
     settings: Settings | None = None,
+    effort: str = "default",
 ) -> type[unittest.TestCase]:
     """A TestCase that calls a manager in every way and holds it against the oracle.
 
-    `make`: the class, or a function from a PoolConfig to a manager. `config`: the sizes to
-    try; tiny ones unless given. `operations`: the methods to call; every one that the
-    manager has unless given. `reuse_order`: what `make` declares unless given. `settings`:
-    hypothesis's. A failure shrinks to a short list of calls. Raises ImportError without
-    hypothesis, ValueError for an operation that there is not.
+    It has two tests: `test_calls`, hypothesis's search among tiny managers, and
+    `test_as_verify`, what `blockmark verify` proves by default (`effort` "quick": what a
+    quick run proves before it measures). `make`: the class, or a function from a PoolConfig
+    to a manager. `config`: the sizes to try, and then no others, so that there is the first
+    test alone. `operations`: the methods to call; every one that the manager has unless
+    given. `reuse_order`: what `make` declares unless given. `settings`: hypothesis's. A
+    failure shrinks to a short list of calls. Raises ImportError without hypothesis,
+    ValueError for an operation or an effort that there is not.
     """
     _need_hypothesis()
     from .manager_machine import manager_machine
 
-    return manager_machine(make, config, operations, reuse_order, settings)
+    return manager_machine(make, config, operations, reuse_order, settings, effort)
 
 
 def pool_test(
@@ -60,12 +64,13 @@ def pool_test(
     total_blocks: SearchStrategy[int] | None = None,
     reuse_order: ReuseOrder | None = None,
     settings: Settings | None = None,
+    effort: str = "default",
 ) -> type[unittest.TestCase]:
     """As `manager_test`, for a free pool, which `make` makes of a number of blocks."""
     _need_hypothesis()
     from .pool_machine import pool_machine
 
-    return pool_machine(make, total_blocks, reuse_order, settings)
+    return pool_machine(make, total_blocks, reuse_order, settings, effort)
 
 
 def _need_hypothesis() -> None:

@@ -21,6 +21,7 @@ from blockmark.workload.oracle.calls import Call
 from blockmark_impls.contract import PoolConfig, ReuseOrder
 
 from .hypothesis_settings import test_case
+from .proved import Made, proof_test
 
 if TYPE_CHECKING:
     import unittest
@@ -104,7 +105,7 @@ class ManagerMachine(RuleBasedStateMachine):
         made = type(self).make(config)
         order = self.reuse_order or str(getattr(made, "reuse_order", "unspecified"))
         self.config = config
-        self.checker = Checker(made, config, order, thorough=True)
+        self.checker = Checker(made, config, order)
         self.methods = frozenset(name for name in self.wanted if hasattr(made, name))
 
     @precondition(_has("can_allocate"))
@@ -163,7 +164,7 @@ class ManagerMachine(RuleBasedStateMachine):
         # Not an invariant of the machine: hypothesis would print it between the calls.
         self._told(f"{call}, then", self.checker.compare_all)
 
-    def _told(self, what: str, act: Callable[[], None]) -> None:
+    def _told(self, what: str, act: Callable[[], object]) -> None:
         __tracebackhide__ = True
         try:
             act()
@@ -177,6 +178,7 @@ def manager_machine(
     operations: Iterable[str] | None,
     reuse_order: ReuseOrder | None,
     settings: Settings | None,
+    effort: str,
 ) -> type[unittest.TestCase]:
     """The TestCase for one manager; see `blockmark.testing.manager_test`."""
     wanted = frozenset(OPERATIONS if operations is None else operations)
@@ -189,4 +191,9 @@ def manager_machine(
         "wanted": wanted,
         "reuse_order": reuse_order,
     }
-    return test_case(type(name, (ManagerMachine,), members), settings)
+    proof = None
+    if config is None:
+        order = reuse_order or str(getattr(make, "reuse_order", "unspecified"))
+        made = Made(name, order, make, lambda total, bits: None)
+        proof = proof_test(made, effort, None if operations is None else wanted)
+    return test_case(type(name, (ManagerMachine,), members), settings, proof)

@@ -16,6 +16,7 @@ from blockmark.measure.proof.checker import WrongAnswer
 from blockmark.measure.proof.pool_checker import PoolChecker
 
 from .hypothesis_settings import test_case
+from .proved import Made, proof_test
 
 if TYPE_CHECKING:
     import unittest
@@ -98,6 +99,7 @@ def pool_machine(
     total_blocks: SearchStrategy[int] | None,
     reuse_order: ReuseOrder | None,
     settings: Settings | None,
+    effort: str,
 ) -> type[unittest.TestCase]:
     """The TestCase for one pool; see `blockmark.testing.pool_test`."""
     members = {
@@ -105,4 +107,10 @@ def pool_machine(
         "totals": st.integers(1, 12) if total_blocks is None else total_blocks,
         "reuse_order": reuse_order,
     }
-    return test_case(type(getattr(make, "__name__", "Pool"), (PoolMachine,), members), settings)
+    name = getattr(make, "__name__", "Pool")
+    proof = None
+    if total_blocks is None:
+        order = reuse_order or str(getattr(make, "reuse_order", "unspecified"))
+        made = Made(name, order, lambda config: None, lambda n, bits: make(n), pool_alone=True)
+        proof = proof_test(made, effort)
+    return test_case(type(name, (PoolMachine,), members), settings, proof)

@@ -171,7 +171,7 @@ class Recorder:
         self.oracle.released.clear()
         if self._age in self.keep:
             self._tables[self._age] = {
-                seq: Table(table.tokens, list(table.blocks))
+                seq: Table(table.tokens, list(table.blocks), table.first_kept)
                 for seq, table in sorted(self.oracle.tables.items())
             }
 
@@ -202,7 +202,7 @@ def rebuild(tables: dict[int, Table], block_size: int, spare: int) -> Iterator[O
             yield Op.EXTEND, seq, rest, 0
 
 
-def _common(one: Sequence[int | None], other: Sequence[int | None]) -> int:
+def _common(one: Sequence[int], other: Sequence[int]) -> int:
     """How many blocks from the front are the same."""
     length = 0
     for ours, theirs in zip(one, other, strict=False):

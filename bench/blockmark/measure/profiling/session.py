@@ -30,6 +30,7 @@ from ..machine import memory_limit
 from ..plan import Pair
 from ..probes.callgrind import callgrind_command, callgrind_environment
 from ..programs import Prepared, prepare
+from ..proof.effort import QUICK
 from ..proof.verification import verify_job
 from .call_graph import profile_of
 from .callgrind_file import parse_callgrind
@@ -52,7 +53,6 @@ MODELS = ("step", "lookup", "alloc_free", "pack", "fork", "pool")
 _KNOWN_MODELS = f"; there are {', '.join(MODELS)}"
 _MODULE = "blockmark.measure.profiling.profiled"
 # As a quick run verifies.
-_RANDOM_PROGRAMS, _OPERATIONS = 6, 8_000
 _ENTERED_BEFORE = (
     "The interpreter's loop was entered before counting began; its instructions are charged to "
     "the function that called it."
@@ -143,13 +143,7 @@ def _pair(scenario: Scenario, target: str, model: str, seed: int | None, timeout
 def _verify(pair: Pair, prepared: Prepared, timeout_s: float, stop: threading.Event) -> None:
     if pair.subject.kind == "control":
         return
-    job = verify_job(
-        pair,
-        prepared,
-        random_programs=_RANDOM_PROGRAMS,
-        operations=_OPERATIONS,
-        seed=pair.cell["seed"],
-    )
+    job = verify_job(pair, prepared, QUICK, first=True, seed=pair.cell["seed"])
     answer = Job(job, timeout_s, stop).result()
     if answer["status"] != "ok":
         raise ProfileError(

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from concurrent.futures import Future
 
+    from .effort import Effort
+
 # Members of a batch share a process; one that breaks it is looked for one by one.
 _BATCH = 8
 # The family of faults that shows as a process that does not end.
@@ -180,7 +182,7 @@ def build_headers(members: Sequence[Member]) -> Iterator[tuple[str, float | str]
 def try_corpus(
     members: Sequence[Member],
     *,
-    random_programs: int,
+    effort: Effort,
     seed: int,
     cores: int | None = None,
     advance: Callable[[int], None] = lambda done: None,
@@ -204,14 +206,14 @@ def try_corpus(
 
     def alone(member: Member) -> Tried:
         limit = _HANG_LIMIT_S if member.fault == HANG else _LIMIT_S
-        answer = _ask([member], random_programs, seed, limit, stop)
+        answer = _ask([member], effort, seed, limit, stop)
         return done(_tried([member], answer))[0]
 
     def one_by_one(some: Sequence[Member]) -> list[Tried]:
         return [alone(member) for member in some]
 
     def together(some: Sequence[Member]) -> list[Tried]:
-        answer = _ask(some, random_programs, seed, _LIMIT_S, stop)
+        answer = _ask(some, effort, seed, _LIMIT_S, stop)
         return done(_tried(some, answer)) if "answers" in answer else one_by_one(some)
 
     try:
@@ -266,7 +268,7 @@ def _batches(members: Sequence[Member]) -> list[list[Member]]:
 
 def _ask(
     members: Sequence[Member],
-    random_programs: int,
+    effort: Effort,
     seed: int,
     limit_s: float,
     stop: threading.Event,
@@ -275,7 +277,7 @@ def _ask(
         "kind": "corpus",
         "targets": [member.target for member in members],
         "config": asdict(_SIZE),
-        "random_programs": random_programs,
+        **effort.request(first=True),
         "seed": seed,
         "memory_limit": _MEMORY_LIMIT,
     }

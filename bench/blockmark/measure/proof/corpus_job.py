@@ -26,7 +26,7 @@ def _prove(target: str, job: dict[str, Any]) -> dict[str, Any]:
         impl = resolve(target)[0]
         if impl.unavailable:
             return {"status": "unavailable", "reason": impl.unavailable}
-        one = {**job, "call_style": impl.call_style, "programs": [], "operations": 0}
+        one = {**job, "call_style": impl.call_style, "programs": []}
         return prove(impl, config, {**one, "brief": True})
     except TargetError as error:
         return {"status": "unavailable", "reason": str(error)}

@@ -1,7 +1,8 @@
 """The shortest list of calls that shows a fault, as one would write them in Python.
 
-Every trial is made on a new manager or pool. A fault that does not come back on a new one
-is not shrunk, and that is said.
+Every trial is made on new managers or pools, and must show the same kind of difference after
+the same operation: a shorter list that shows another fault is none of this one. A fault that
+does not come back on new ones is not shrunk, and that is said.
 """
 
 from __future__ import annotations
@@ -10,68 +11,101 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields, replace
 from typing import Any
 
-from blockmark.workload.oracle.calls import SEQUENCES, Call, renumbered
+from blockmark.workload.oracle.calls import SEQUENCES, Call, program_of, renumbered
 from blockmark.workload.oracle.model import Oracle
+from blockmark.workload.oracle.moves import apply_to_oracle
 from blockmark.workload.oracle.pool_calls import PoolCall
-from blockmark.workload.oracle.tiny import apply_to_oracle
-from blockmark.workload.program import METHODS, Op, Program, ProgramBuilder
 from blockmark_impls.contract import PoolConfig
 
 from ..replay import bind
-from .checker import Checker, WrongAnswer, check_state, said
+from .checker import Checker, WrongAnswer, kind_of, said
 from .pool_checker import PoolChecker
+from .replayed import ReplayChecker
 from .shrink import Case, Shrinker, smaller_numbers
 
-SHRINK_S = 4.0
+# Seconds of CPU time.
+SHRINK_S = 6.0
 MakeManager = Callable[[PoolConfig], Any]
 MakePool = Callable[[int], Any]
+# Which of the managers, or pools, that are alive at once; and the call.
+Step = tuple[int, Call]
+PoolStep = tuple[int, PoolCall]
+Sizes = tuple[PoolConfig, ...]
+PoolSizes = tuple[int, ...]
 _NOT_AGAIN = "it did not show again on a new one, so there is no shorter list of calls"
+_NAMES = "ab"
 
 
 class Found(WrongAnswer):
     """A wrong answer with what shows it, for a shorter list of calls."""
 
-    def __init__(self, text: str, brief: str, fault: ManagerFault | ReplayFault | PoolFault):
-        super().__init__(text, brief)
+    def __init__(
+        self, wrong: WrongAnswer, text: str, fault: ManagerFault | ReplayFault | PoolFault
+    ):
+        super().__init__(text, wrong.brief, wrong.kind)
         self.fault = fault
 
 
 class ManagerFault:
-    """A fault that calls on a manager show; `reuse_order` as it is declared."""
+    """A fault that calls on one manager show, or on two that are alive at once.
+
+    `seeds` are the checkers', and they looked every `look` calls.
+    """
 
     def __init__(
-        self, make: MakeManager, reuse_order: str, config: PoolConfig, calls: Sequence[Call]
+        self,
+        make: MakeManager,
+        reuse_order: str,
+        sizes: Sizes,
+        steps: Sequence[Step],
+        seeds: Sequence[int] = (0, 0),
+        look: int = 1,
     ) -> None:
         self._make = make
         self._reuse_order = reuse_order
-        self._first = config, calls
+        self._first = sizes, steps
+        self._seeds = seeds
+        self._look = look
+        self._kind: tuple[str, str] | None = None
 
     def shortest(self, seconds: float = SHRINK_S) -> list[str]:
         """The sizes, the calls with their numbers, and behind the last what is wrong."""
-        case = self._attempt(*self._first)
+        # A program looks less often; the first call that differs is wanted, if looks do not
+        # hide it.
+        case, asked = None, self._look
+        for self._look in dict.fromkeys((1, asked)):
+            if case := self._attempt(*self._first):
+                break
         if case is None:
             return [_NOT_AGAIN]
-        shrinker = Shrinker(self._attempt, _smaller_calls, _smaller_configs, _renamings)
+        shrinker = Shrinker(self._attempt, _smaller_steps, _smaller_sizes, _renamings)
         return written(shrinker.shrink(case, seconds))
 
-    def _attempt(self, config: PoolConfig, calls: Sequence[Call]) -> Case[PoolConfig, Call] | None:
-        if any(seq >= config.max_seqs for call in calls for seq in call.sequences):
-            return None  # no slot of the manager: another question
+    def _attempt(self, sizes: Sizes, steps: Sequence[Step]) -> Case[Sizes, Step] | None:
+        if _leaves_slots(self._first[0], sizes, steps):
+            return None
         try:
-            checker = Checker(self._make(config), config, self._reuse_order, thorough=True)
+            checkers = [
+                Checker(self._make(size), size, self._reuse_order, seed)
+                for size, seed in zip(sizes, self._seeds, strict=False)
+            ]
         except ValueError:
             return None
-        for number, call in enumerate(calls, 1):
+        for number, (who, call) in enumerate(steps, 1):
             answered = ""
             try:
-                checker.call(call)
+                checkers[who].call(call)
                 answered = "then "
-                # A program compares less often; here the first call that differs is wanted.
-                checker.compare_all()
-            except MemoryError:
-                raise
+                if number % self._look == 0 or number == len(steps):
+                    for checker in checkers:
+                        checker.look()
             except Exception as error:
-                return Case(config, tuple(calls[:number]), answered + said(error))
+                kind = call.method, kind_of(error)
+                if self._kind is None:
+                    self._kind = kind
+                if kind != self._kind:
+                    return None
+                return Case(sizes, tuple(steps[:number]), answered + said(error))
         return None
 
 
@@ -83,94 +117,138 @@ class ReplayFault:
     ) -> None:
         self._make = make
         self._style = style
-        self._first = config, calls
+        self._first = (config,), [(0, call) for call in calls]
+        self._kind: str | None = None
 
     def shortest(self, seconds: float = SHRINK_S) -> list[str]:
         """As a ManagerFault's, for operations replayed in one go."""
         case = self._attempt(*self._first)
         if case is None:
             return [_NOT_AGAIN]
-        shrinker = Shrinker(self._attempt, _smaller_calls, _smaller_configs, _renamings)
+        shrinker = Shrinker(self._attempt, _smaller_steps, _smaller_sizes, _renamings)
         return [f"replayed in one go ({self._style}):", *written(shrinker.shrink(case, seconds))]
 
-    def _attempt(self, config: PoolConfig, calls: Sequence[Call]) -> Case[PoolConfig, Call] | None:
-        if any(seq >= config.max_seqs for call in calls for seq in call.sequences):
+    def _attempt(self, sizes: Sizes, steps: Sequence[Step]) -> Case[Sizes, Step] | None:
+        (config,) = sizes
+        if _leaves_slots(self._first[0], sizes, steps):
             return None
         try:
             manager = self._make(config)
         except ValueError:
             return None
-        oracle = Oracle(config, getattr(manager, "usable_blocks", config.total_blocks))
-        kept = [call for call in calls if apply_to_oracle(oracle, call)]
+        usable = getattr(manager, "usable_blocks", config.total_blocks)
+        oracle = Oracle(config, usable)
+        kept = [step for step in steps if apply_to_oracle(oracle, step[1])]
         if not kept:
             return None
-        program = _program(kept, config.max_blocks_per_seq)
+        program = program_of([call for _, call in kept], config.max_blocks_per_seq)
         try:
-            bind(manager, program, self._style).run(0, program.num_steps)
-            check_state(manager, config, program, range(program.num_steps))
-        except MemoryError:
-            raise
+            checker = ReplayChecker(bind(manager, program, self._style), config, program, usable)
+            checker.body(0, program.num_steps)
+            checker.check_state(manager)
         except Exception as error:
-            return Case(config, tuple(kept), f"then {said(error)}")
+            if self._kind is None:
+                self._kind = kind_of(error)
+            if kind_of(error) != self._kind:
+                return None
+            return Case(sizes, tuple(kept), f"then {said(error)}")
         return None
 
 
 class PoolFault:
-    """A fault that calls on a pool alone show."""
+    """A fault that calls on one pool alone show, or on two that are alive at once."""
 
     def __init__(
-        self, make: MakePool, reuse_order: str, total_blocks: int, calls: Sequence[PoolCall]
+        self, make: MakePool, reuse_order: str, sizes: PoolSizes, steps: Sequence[PoolStep]
     ) -> None:
         self._make = make
         self._reuse_order = reuse_order
-        self._first = total_blocks, calls
+        self._first = sizes, steps
+        self._kind: tuple[str, str] | None = None
 
     def shortest(self, seconds: float = SHRINK_S) -> list[str]:
-        """The pool's size, the calls with the ids that it handed out, and what is wrong."""
+        """The pools' sizes, the calls with the ids that were handed out, and what is wrong."""
         case = self._attempt(*self._first)
         if case is None:
             return [_NOT_AGAIN]
-        shrinker = Shrinker(
-            self._attempt, _smaller_pool_calls, lambda n: smaller_numbers(n, 1), _with_drains
-        )
+        shrinker = Shrinker(self._attempt, _smaller_pool_steps, _smaller_pool_sizes, _with_drains)
         case = shrinker.shrink(case, seconds)
-        checker = self._play(case.size, case.steps)
-        lines = [f"Pool(total_blocks={case.size})"]
-        return lines + _numbered(checker[0].written, case.says)
+        _, lines, says = self._play(case.size, case.steps)
+        made = [f"Pool(total_blocks={size})" for size in case.size]
+        return [*_named(made), *_numbered(lines, says or case.says)]
 
-    def _attempt(self, total_blocks: int, calls: Sequence[PoolCall]) -> Case[int, PoolCall] | None:
+    def _attempt(
+        self, sizes: PoolSizes, steps: Sequence[PoolStep]
+    ) -> Case[PoolSizes, PoolStep] | None:
         try:
-            checker, says = self._play(total_blocks, calls)
+            done, _, says = self._play(sizes, steps)
         except ValueError:
             return None
-        if says is None:
-            return None
-        return Case(total_blocks, tuple(calls[: checker.operations + 1]), says)
+        return None if says is None else Case(sizes, tuple(steps[: done + 1]), says)
 
-    def _play(self, total_blocks: int, calls: Sequence[PoolCall]) -> tuple[PoolChecker, str | None]:
-        checker = PoolChecker(self._make(total_blocks), total_blocks, self._reuse_order)
-        try:
-            checker.play(calls)
-        except WrongAnswer as wrong:
-            return checker, str(wrong)
-        return checker, None
+    def _play(
+        self, sizes: PoolSizes, steps: Sequence[PoolStep]
+    ) -> tuple[int, list[str], str | None]:
+        """How many steps were done, the calls as written, and the difference if it is ours."""
+        checkers = [PoolChecker(self._make(size), size, self._reuse_order) for size in sizes]
+        lines: list[str] = []
+        prefix = [f"{_NAMES[who]}." if len(sizes) > 1 else "" for who in range(len(sizes))]
+        for number, (who, call) in enumerate(steps):
+            checker = checkers[who]
+            try:
+                if number == 0:
+                    for each in checkers:
+                        each.begin()
+                checker.make(call)
+            except WrongAnswer as wrong:
+                lines += [prefix[who] + text for text in checker.written]
+                kind = call.method, wrong.kind
+                if self._kind is None:
+                    self._kind = kind
+                return number, lines, str(wrong) if kind == self._kind else None
+            lines += [prefix[who] + text for text in checker.written]
+            checker.written.clear()
+        return len(steps), lines, None
 
 
-def written(case: Case[PoolConfig, Call]) -> list[str]:
-    """A case on a manager, a call a line."""
-    sizes = (
-        f"{f.name}={getattr(case.size, f.name)}" for f in fields(case.size) if f.name in _SIZES
+def _leaves_slots(before: Sizes, sizes: Sizes, steps: Sequence[Step]) -> bool:
+    """Whether a sequence that was a slot is none of a smaller manager: another question."""
+    return any(
+        sizes[who].max_seqs <= seq < before[who].max_seqs
+        for who, call in steps
+        for seq in call.sequences
     )
-    return [f"PoolConfig({', '.join(sizes)})", *_numbered(map(str, case.steps), case.says)]
+
+
+def written(case: Case[Sizes, Step]) -> list[str]:
+    """A case on managers, a call a line."""
+    made = []
+    for size in case.size:
+        sizes = (f"{f.name}={getattr(size, f.name)}" for f in fields(size) if f.name in _SIZES)
+        made.append(f"PoolConfig({', '.join(sizes)})")
+    several = len(case.size) > 1
+    calls = [f"{_NAMES[who]}.{call}" if several else str(call) for who, call in case.steps]
+    return [*_named(made), *_numbered(calls, case.says)]
 
 
 _SIZES = ("total_blocks", "block_size", "max_seqs", "max_blocks_per_seq", "id_bits")
 
 
-def _numbered(calls: Iterator[str] | Sequence[str], says: str) -> list[str]:
-    texts = list(calls)
-    lines = [f"{number:>2}  {text}" for number, text in enumerate(texts, 1)]
+def _named(made: Sequence[str]) -> list[str]:
+    return (
+        list(made) if len(made) == 1 else [f"{n}: {m}" for n, m in zip(_NAMES, made, strict=True)]
+    )
+
+
+def _numbered(calls: Sequence[str], says: str) -> list[str]:
+    lines = [f"{number:>2}  {text}" for number, text in enumerate(calls, 1)]
     return [*lines[:-1], f"{lines[-1]}  <- {says}"] if lines else [says]
+
+
+def _smaller_steps(step: Step) -> Iterator[Step]:
+    who, call = step
+    for smaller in _smaller_calls(call):
+        yield who, smaller
 
 
 def _smaller_calls(call: Call) -> Iterator[Call]:
@@ -188,7 +266,7 @@ def _smaller_calls(call: Call) -> Iterator[Call]:
 
 def _smaller_batches(call: Call) -> Iterator[Call]:
     columns = [operand for operand in call.operands if isinstance(operand, tuple)]
-    if not columns or call.method == "write_block_tables":
+    if not columns:
         return
     for left_out in range(len(columns[0])):
         rest = tuple(column[:left_out] + column[left_out + 1 :] for column in columns)
@@ -196,48 +274,45 @@ def _smaller_batches(call: Call) -> Iterator[Call]:
             yield Call(call.method, rest)
 
 
-def _smaller_configs(config: PoolConfig) -> Iterator[PoolConfig]:
-    for name in ("max_seqs", "max_blocks_per_seq", "total_blocks", "block_size"):
-        for number in smaller_numbers(getattr(config, name), 1):
-            yield replace(config, **{name: number})
+def _smaller_sizes(sizes: Sizes) -> Iterator[Sizes]:
+    for place, config in enumerate(sizes):
+        for name in ("max_seqs", "max_blocks_per_seq", "total_blocks", "block_size"):
+            for number in smaller_numbers(getattr(config, name), 1):
+                smaller = replace(config, **{name: number})
+                yield (*sizes[:place], smaller, *sizes[place + 1 :])
 
 
-def _renamings(calls: Sequence[Call]) -> Iterator[list[Call]]:
-    yield renumbered(calls)
+def _renamings(steps: Sequence[Step]) -> Iterator[list[Step]]:
+    renamed = {
+        who: iter(renumbered(call for each, call in steps if each == who))
+        for who in {who for who, _ in steps}
+    }
+    yield [(who, next(renamed[who])) for who, _ in steps]
 
 
-def _smaller_pool_calls(call: PoolCall) -> Iterator[PoolCall]:
-    if len(call.numbers) > 1:
+def _smaller_pool_steps(step: PoolStep) -> Iterator[PoolStep]:
+    who, call = step
+    if len(call.numbers) > 1 and call.method == "give":
         for left_out in range(len(call.numbers)):
-            yield replace(call, numbers=call.numbers[:left_out] + call.numbers[left_out + 1 :])
+            rest = call.numbers[:left_out] + call.numbers[left_out + 1 :]
+            yield who, replace(call, numbers=rest)
+    least = 1 if call.method == "find_contiguous" else 0
     for place, value in enumerate(call.numbers):
-        for number in smaller_numbers(value):
+        for number in smaller_numbers(value, least):
             numbers = (*call.numbers[:place], number, *call.numbers[place + 1 :])
-            yield replace(call, numbers=numbers)
+            yield who, replace(call, numbers=numbers)
     if call.method == "drain":
-        yield PoolCall("take", (1,))
+        yield who, PoolCall("take", (1,))
 
 
-def _with_drains(calls: Sequence[PoolCall]) -> Iterator[list[PoolCall]]:
+def _smaller_pool_sizes(sizes: PoolSizes) -> Iterator[PoolSizes]:
+    for place, size in enumerate(sizes):
+        for number in smaller_numbers(size, 1):
+            yield (*sizes[:place], number, *sizes[place + 1 :])
+
+
+def _with_drains(steps: Sequence[PoolStep]) -> Iterator[list[PoolStep]]:
     """Takes of all that is free: they stay that when the pool gets smaller."""
-    for at, call in enumerate(calls):
+    for at, (who, call) in enumerate(steps):
         if call.method == "take":
-            yield [*calls[:at], PoolCall("drain"), *calls[at + 1 :]]
-
-
-_CODES = {name: code for code, name in METHODS.items() if code is not Op.LOOKUP_CHAIN}
-
-
-def _program(calls: Sequence[Call], width: int) -> Program:
-    """A Program of these calls, each a step of its own; batches as runs."""
-    builder = ProgramBuilder()
-    for call in calls:
-        builder.step(phase=1)
-        if call.method == "append_slots":
-            builder.run(Op.APPEND, call.operands[0])
-        elif call.method == "lookup_slots":
-            builder.run(Op.LOOKUP, *call.operands)
-        else:
-            a, b, c = (*(operand or 0 for operand in call.operands), 0, 0)[:3]
-            builder.run(_CODES[call.method], a, b, c)
-    return builder.build(units={1: 1.0}, width=width)
+            yield [*steps[:at], (who, PoolCall("drain")), *steps[at + 1 :]]

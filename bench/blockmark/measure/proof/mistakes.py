@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from blockmark.workload.oracle.model import Oracle
-from blockmark.workload.oracle.tiny import random_config, random_program
+from blockmark.workload.oracle.moves import random_program, small_config
 from blockmark.workload.program import Op, Program, ProgramBuilder
 from blockmark_impls.contract import Copy, PoolConfig
 
@@ -92,7 +92,7 @@ class MistakeChecker(Checker):
 def _prove_random(
     impl: Implementation, fault: str, rng: random.Random, style: str, done: Verified
 ) -> None:
-    config = random_config(rng, 16)
+    config = small_config(rng, 16)
     checker = MistakeChecker(impl.make_manager(config), config, impl.reuse_order, fault)
     program = random_program(config, rng, 160)
     checker.replay(program, range(program.num_steps))

@@ -1,56 +1,75 @@
-"""The whole proof of one implementation: corners, random programs, the load, every replay."""
+"""The whole proof of one implementation: what is played, in which order, and how far.
+
+Tiny managers first, since what they find is shown by few calls; then managers of all sizes,
+one that is used for long, the load, and every replay that will be timed.
+"""
 
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
-from blockmark.workload.oracle.calls import calls_of
+from blockmark.workload.oracle.calls import Call, program_of
 from blockmark.workload.oracle.corners import corners
-from blockmark.workload.oracle.tiny import random_config, random_program
+from blockmark.workload.oracle.moves import OPERATIONS, Moves, small_config
+from blockmark.workload.oracle.sized import sized
+from blockmark.workload.oracle.written import read_calls, write_calls
 from blockmark.workload.program import Program
-from blockmark_impls.contract import missing_operations
+from blockmark_impls.contract import BlockManagerError, PoolConfig, missing_operations
 
+from ..limits import extend_limit
 from ..missing import name_missing
 from ..replay import MissingOperationsError, bind
-from .checker import Checker, Verified, WrongAnswer, check_state, lacking
+from ..subject_setup import as_the_load_asks
+from .checker import Checker, Verified, WrongAnswer, located, raise_if_short
 from .counterexample import Found, ManagerFault, ReplayFault
+from .long_use import LONG_USE, loop_program, play_for_long
 from .pools import program_numbers, prove_pool
+from .replayed import ReplayChecker
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from blockmark_impls.contract import PoolConfig
     from blockmark_impls.registry import Implementation
 
-    from ..replay import Replay
+    from .provable import Provable
 
 # A manager that lacks these can't be driven at all.
 _NEEDED = ("allocate", "append_slot", "free", "block_table", "num_free_blocks")
-_CALLS, _REPLAYED_CALLS, _BEFORE_CORNERS = 160, 80, 16
+# What is said to be left out where it is missing; the rest is looked at where it is.
+_SAID = (*(n for n in OPERATIONS if n not in ("append_slots", "lookup_slots")), "ref_count")
+_BATCHES = ("append_slots", "lookup_slots")
+_CALLS = 160
+# How often a program looks at what its calls changed; some faults hide from constant looks.
+_LOOKS = (1, 1, 4, 16)
+_MOST_PACKED = 4_096
+_SIZED_LOOK, _BULK_LOOK, _LOAD_LOOKS = 8, 512, 6
+# Where every other size is refused, so many programs are played at the cell's own.
+_AT_THE_CELL, _AT_LEAST = 2, 20
 
 
-def prove(impl: Implementation, config: PoolConfig, job: dict[str, Any]) -> dict[str, Any]:
+def prove(impl: Provable, config: PoolConfig, job: dict[str, Any]) -> dict[str, Any]:
     """Verify an implementation; the result is `ok`, `wrong` or `unavailable`.
 
-    The job names `random_programs` (how many, from number `first_program` on; with the
-    first ones go the corners), `programs` and `pool_programs` (paths of loads) and
-    `operations` (how many of each load to compare, in whole steps). With `shrink`, a `wrong`
+    The job is an Effort's numbers (`random_programs` from number `first_program` on; the rest
+    goes with the first), a `seed`, the `call_style`, and the paths of loads, `programs` and
+    `pool_programs`. With `only`, no other operations are called. With `shrink`, a `wrong`
     result has `shown_by`: the shortest list of calls that shows it, a line each; with
-    `brief`, its reason is the call and the difference alone.
+    `brief`, its reason is the call and the difference alone. An `ok` result has `notes`: what
+    could not be called, and the sizes that were refused.
     """
     if impl.kind == "control":
         return {"status": "ok", "operations": 0, "steps": 0}
     if impl.kind == "mistake":
         from .mistakes import prove_mistake
 
-        return prove_mistake(impl, config, job)
+        return prove_mistake(cast("Implementation", impl), config, job)
     if (own := getattr(impl.source, "proof", "contract")) != "contract":
         from .engines import prove_engine
 
-        return prove_engine(impl, own, config, job)
-    done = Verified()
+        return prove_engine(cast("Implementation", impl), own, config, job)
+    proof = Proof(impl, config, job)
     try:
         if not impl.pool_alone:
             manager = impl.make_manager(config)
@@ -60,9 +79,10 @@ def prove(impl: Implementation, config: PoolConfig, job: dict[str, Any]) -> dict
                     "reason": f"{impl.name} lacks {name_missing(manager, missing)}, "
                     "which every model needs",
                 }
-            _prove_manager(impl, config, job, done)
-        if lacks := prove_pool(impl, config, job, done):
+            proof.manager(manager)
+        if lacks := prove_pool(impl, config, job, proof.done, proof.notes):
             return {"status": "unavailable", "reason": lacks}
+        kept = proof.search()
     except WrongAnswer as wrong:
         answer: dict[str, Any] = {"status": "wrong", "reason": str(wrong)}
         if job.get("brief"):
@@ -70,101 +90,357 @@ def prove(impl: Implementation, config: PoolConfig, job: dict[str, Any]) -> dict
         if job.get("shrink") and isinstance(wrong, Found):
             answer["shown_by"] = wrong.fault.shortest()
         return answer
-    return {"status": "ok", "operations": done.operations, "steps": done.steps}
+    done = proof.done
+    return {
+        "status": "ok",
+        "operations": done.operations,
+        "steps": done.steps,
+        "notes": proof.notes,
+        "kept": kept,
+    }
 
 
-def _prove_manager(
-    impl: Implementation, config: PoolConfig, job: dict[str, Any], done: Verified
-) -> None:
-    style = job["call_style"]
-    numbers = program_numbers(job)
-    # What tiny programs find is shown by fewer calls; what only a corner finds need not wait
-    # for all of them.
-    for some in (numbers[:_BEFORE_CORNERS], numbers[_BEFORE_CORNERS:]):
-        for number in some:
-            rng = random.Random(f"{job['seed']}/{number}")
-            _prove_random(impl, style, random_config(rng, config.id_bits), rng, number, done)
-        if 0 in some:
-            _prove_corners(impl, config, done)
-    for path in job["programs"]:
-        _prove_load(impl, style, config, Program.load(Path(path)), job["operations"], done)
+@dataclass(slots=True)
+class Proof:
+    """The proof of a manager, and how far it has come."""
 
+    impl: Provable
+    cell: PoolConfig
+    job: dict[str, Any]
+    done: Verified = field(default_factory=Verified)
+    notes: list[str] = field(default_factory=list)
+    _left_out: frozenset[str] = frozenset()
+    _slots_beyond: bool = True
+    _refused: list[str] = field(default_factory=list)
 
-def _prove_random(
-    impl: Implementation,
-    style: str,
-    config: PoolConfig,
-    rng: random.Random,
-    number: int,
-    done: Verified,
-) -> None:
-    """A small program one by one; then one that succeeds, by the replay that is timed."""
-    checker = Checker(impl.make_manager(config), config, impl.reuse_order, thorough=True)
-    left_out = lacking(checker.manager)
-    usable = checker.usable_blocks
-    program = random_program(config, rng, _CALLS, left_out=left_out, usable_blocks=usable)
-    _play(impl, checker, program, f"random program {number}", 1)
-    done.add(checker.done)
-    program = random_program(
-        config, rng, _REPLAYED_CALLS, left_out=left_out, failing=False, usable_blocks=usable
-    )
-    if program.num_steps:
-        _prove_replay(
-            impl, style, config, program, program.num_steps, f"replay of random program {number}"
+    def manager(self, manager: Any) -> None:
+        """All of it; `manager` is one of the cell's size. Raises WrongAnswer."""
+        only = self.job.get("only", OPERATIONS)
+        self._left_out = frozenset(
+            name for name in OPERATIONS if name not in only or not hasattr(manager, name)
+        )
+        if lacks := missing_operations(manager, _SAID):
+            self.notes.append(f"without {name_missing(manager, lacks)}")
+        if near := name_missing(manager, missing_operations(manager, _BATCHES), near_only=True):
+            self.notes.append(f"without {near}")
+        numbers = program_numbers(self.job)
+        seed = self.job["seed"]
+        if 0 in numbers:
+            self._try_slots_beyond()
+        for number in numbers:
+            self._tiny(number, random.Random(f"{seed}/{number}"))
+        if 0 in numbers:
+            if self.job.get("rows", 0):
+                self._all_sizes(seed)
+                self._corners()
+            if calls := self.job.get("long_use", 0):
+                self._long_use(calls, random.Random(f"{seed}/long use"))
+        for path in self.job["programs"]:
+            self._load(Program.load(Path(path)), self.job["operations"])
+        if self._refused:
+            self.notes.append(
+                f"{len(self._refused)} of the sizes were refused, such as {self._refused[0]}"
+            )
+
+    def search(self) -> list[str]:
+        """The programs that were kept before, and a search for others (job: `kept`, `search_s`,
+        `search_programs`); those that are new, as text. Raises WrongAnswer.
+        """
+        seconds, files = self.job.get("search_s", 0.0), self.job.get("kept", [])
+        if self.impl.pool_alone or not (seconds or files):
+            return []
+        from .fuzz import search_of
+
+        manager = self.impl.make_manager(self.cell)
+        search = search_of(self.impl, self.cell, self.job["seed"], self._left_out, manager)
+        search.replay([read_calls(Path(f).read_text("utf-8"), f) for f in files])
+        if seconds:
+            search.run(seconds, self.job.get("search_programs"))
+        self.notes.append(search.summary)
+        return [write_calls(*made) for made in search.new]
+
+    def _make(self, config: PoolConfig) -> Any | None:
+        """A manager, or None where it refuses a size that the cell does not have."""
+        try:
+            return self.impl.make_manager(config)
+        except ValueError as error:
+            if config == self.cell:
+                raise
+            if len(self._refused) < 1_000:
+                self._refused.append(f"{_sizes(config)} ({' '.join(str(error).split())[:80]})")
+            return None
+
+    def _fitting(self, config: PoolConfig) -> tuple[Any, PoolConfig] | None:
+        """A manager of these sizes, or with the cell's block size; None if both are refused."""
+        for size in dict.fromkeys((config.block_size, self.cell.block_size)):
+            sizes = replace(config, block_size=size)
+            if (made := self._make(sizes)) is not None:
+                return made, sizes
+        return None
+
+    def _moves(self, checker: Checker, rng: random.Random, *, swarm: bool = True) -> Moves:
+        return Moves(
+            checker.oracle,
+            rng,
+            left_out=self._left_out,
+            swarm=swarm,
+            slots_beyond=self._slots_beyond,
         )
 
+    def _try_slots_beyond(self) -> None:
+        """A sequence in a slot that is none must be refused, or be a sequence like any other."""
+        config = replace(self.cell, total_blocks=min(8, self.cell.total_blocks))
+        if (fitting := self._fitting(replace(config, max_seqs=4))) is None:
+            return
+        manager, config = fitting
+        free = manager.num_free_blocks
+        for seq in (config.max_seqs, -1):
+            try:
+                manager.allocate(seq, 1)
+            except ValueError:
+                continue
+            except Exception as error:
+                raise_if_short(error)
+                raise WrongAnswer(
+                    f"allocate({seq}, 1) raised {error!r} where the contract says ValueError: "
+                    f"there are slots 0 to {config.max_seqs - 1}",
+                    kind="no ValueError",
+                ) from None
+            others = [s for s in range(config.max_seqs) if _has_table(manager, s)]
+            if others or len(manager.block_table(seq)) != 1:
+                raise WrongAnswer(
+                    f"allocate({seq}, 1) was accepted, and changed sequence {others[0]}"
+                    if others
+                    else f"allocate({seq}, 1) was accepted, and made no block table",
+                    kind="slots",
+                )
+            manager.free(seq)
+            if manager.num_free_blocks != free:
+                raise WrongAnswer(f"allocate({seq}, 1) and free({seq}) lost a block", kind="slots")
+            self._slots_beyond = False
+        if not self._slots_beyond:
+            self.notes.append("starts sequences beyond max_seqs, where the contract refuses them")
 
-def _prove_corners(impl: Implementation, cell: PoolConfig, done: Verified) -> None:
-    manager = impl.make_manager(cell)
-    reserved = cell.total_blocks - getattr(manager, "usable_blocks", cell.total_blocks)
-    for corner in corners(cell.id_bits, lacking(manager), reserved):
+    def _tiny(self, number: int, rng: random.Random) -> None:
+        """Random calls on a tiny manager, on every third beside another that is alive."""
+        wanted = [small_config(rng, self.cell.id_bits) for _ in range(2 if number % 3 == 1 else 1)]
+        fitting = [found for config in wanted if (found := self._fitting(config))]
+        if fitting:
+            self._programs(fitting, f"random program {number}", rng, rng.choice(_LOOKS))
+
+    def _programs(
+        self, made: Sequence[tuple[Any, PoolConfig]], what: str, rng: random.Random, look: int
+    ) -> None:
+        order = self.impl.reuse_order
+        checkers = [
+            Checker(manager, config, order, rng.randrange(1 << 30)) for manager, config in made
+        ]
+        sources = [self._moves(checker, rng).calls(_CALLS) for checker in checkers]
+
+        def steps() -> Iterator[tuple[int, Call]]:
+            for _ in range(_CALLS):
+                who = rng.randrange(len(sources))
+                yield who, next(sources[who])
+
+        served = self._play(checkers, steps(), what, look)
+        self._replay(made[0][1], served, f"replay of {what}")
+
+    def _all_sizes(self, seed: int) -> None:
+        played = 0
+        for one in sized(self.cell.id_bits, seed)[: self.job.get("rows", 0)]:
+            if (fitting := self._fitting(one.config)) is None:
+                continue
+            rng = random.Random(f"{seed}/size {one.number}")
+            checker = Checker(fitting[0], fitting[1], self.impl.reuse_order, one.number)
+            moves = self._moves(checker, rng)
+            calls = ((0, call) for call in one.calls(moves))
+            played += 1
+            served = self._play([checker], calls, f"size {one.number}", _SIZED_LOOK, moves)
+            if one.number % 2:
+                self._replay(fitting[1], served, f"replay of size {one.number}")
+        here = _AT_THE_CELL if played or not self._refused else _AT_LEAST
+        for number in range(here):
+            rng = random.Random(f"{seed}/cell {number}")
+            made = self.impl.make_manager(self.cell)
+            self._programs([(made, self.cell)], f"program {number} of the cell's size", rng, 16)
+
+    def _corners(self) -> None:
+        reserved = 0
+        manager = self.impl.make_manager(self.cell)
+        reserved = self.cell.total_blocks - getattr(
+            manager, "usable_blocks", self.cell.total_blocks
+        )
+        del manager
+        for corner in corners(self.cell.id_bits, self._left_out, reserved):
+            if (made := self._make(corner.config)) is None:
+                continue
+            checker = Checker(made, corner.config, self.impl.reuse_order)
+            self._play([checker], ((0, call) for call in corner.calls), corner.name, corner.look)
+
+    def _long_use(self, calls: int, rng: random.Random) -> None:
+        if (fitting := self._fitting(replace(LONG_USE, id_bits=self.cell.id_bits))) is None:
+            return
+        manager, config = fitting
+        for what, some in (("long use", calls), ("use after long use", calls // 40)):
+            checker = Checker(manager, config, self.impl.reuse_order, 1)
+            moves = self._moves(checker, rng, swarm=False)
+
+            def steps(moves: Moves = moves, some: int = some) -> Iterator[tuple[int, Call]]:
+                yield from ((0, call) for call in moves.calls(some))
+                yield from ((0, call) for call in moves.ebb(0))
+
+            self._play([checker], steps(), what, 64)
+            if what == "long use":
+                self._loop_for_long(manager, config, checker.usable_blocks, rng)
+
+    def _loop_for_long(
+        self, manager: Any, config: PoolConfig, usable: int, rng: random.Random
+    ) -> None:
+        program = loop_program(config, usable, self._left_out, rng)
+        self._bind_and(
+            lambda replay: play_for_long(replay, manager, config, program),
+            manager, program, config, "a loop for long",
+        )  # fmt: skip
+
+    def _play(
+        self,
+        checkers: Sequence[Checker],
+        steps: Iterator[tuple[int, Call]],
+        what: str,
+        look: int,
+        moves: Moves | None = None,
+    ) -> list[Call]:
+        """A program call by call, on one manager or two; the calls of the first that the
+        contract serves. A difference comes with the calls that led to it.
+
+        Every `look` calls what they changed is looked at; less often while `moves` makes
+        many of one kind.
+        """
+        made: list[tuple[int, Call]] = []
+        served: list[Call] = []
+        shown = "the start"
         try:
-            made = impl.make_manager(corner.config)
-        except ValueError:
-            continue  # more than it can number, and it says so
-        checker = Checker(made, corner.config, impl.reuse_order, thorough=True)
-        _play(impl, checker, corner.program, corner.name, corner.compare_every)
-        done.add(checker.done)
+            for number, (who, call) in enumerate(steps):
+                made.append((who, call))
+                shown = str(call)
+                if checkers[who].call(call) and who == 0:
+                    served.append(call)
+                if number % (_BULK_LOOK if moves and moves.in_bulk else look) == 0:
+                    checkers[who].look()
+            shown = "the end"
+            for checker in checkers:
+                checker.compare_all()
+        except Exception as error:
+            sizes = tuple(checker.config for checker in checkers)
+            where = f"{what} ({_sizes(sizes[0])}{', beside another' * (len(sizes) > 1)}), "
+            wrong = located(error, f"{where}call {len(made)}, ", _cut(shown))
+            fault = ManagerFault(
+                self.impl.make_manager,
+                self.impl.reuse_order,
+                sizes,
+                made,
+                [checker.seed for checker in checkers],
+                look,
+            )
+            raise Found(wrong, str(wrong), fault) from None
+        self.done.operations += len(made)
+        self.done.steps += 1
+        extend_limit()
+        return served
 
+    def _replay(self, config: PoolConfig, calls: Sequence[Call], what: str) -> None:
+        """Calls that succeed, by the loop that is timed, on a new manager."""
+        width = config.max_blocks_per_seq
+        calls = [call for call in calls if not _packs_much(call, width)]
+        if not calls:
+            return
+        program = program_of(calls, width)
+        manager = self.impl.make_manager(config)
+        try:
+            self._bind_and(
+                lambda replay: self._check(replay, manager, config, program, program.num_steps),
+                manager, program, config, what,
+            )  # fmt: skip
+        except WrongAnswer as wrong:
+            fault = ReplayFault(self.impl.make_manager, self._style, config, calls)
+            raise Found(wrong, str(wrong), fault) from None
+        self._refuses_in_the_loop(manager, config)
 
-def _play(impl: Implementation, checker: Checker, program: Program, what: str, every: int) -> None:
-    """A whole program call by call; a difference comes with the calls that led to it."""
-    try:
-        _replay(checker, program, range(program.num_steps), what, every)
-    except WrongAnswer as wrong:
-        calls = _calls(program, checker.batches)
-        fault = ManagerFault(impl.make_manager, impl.reuse_order, checker.config, calls)
-        raise Found(str(wrong), wrong.brief, fault) from None
+    @property
+    def _style(self) -> str:
+        return str(self.job["call_style"])
 
+    def _bind_and(
+        self, act: Any, manager: Any, program: Program, config: PoolConfig, what: str
+    ) -> None:
+        try:
+            replay = bind(manager, program, self._style)
+        except MissingOperationsError:
+            return  # the models that need them will say so
+        try:
+            act(replay)
+        except WrongAnswer as wrong:
+            raise WrongAnswer(
+                f"{what} ({self._style}; {_sizes(config)}): {wrong}",
+                f"replayed in one go: {wrong}",
+                wrong.kind,
+            ) from None
+        extend_limit()
 
-def _calls(program: Program, batches: Sequence[str]) -> list[Any]:
-    return [
-        call for step in range(program.num_steps) for _, call in calls_of(program, step, batches)
-    ]
+    def _check(
+        self, replay: Any, manager: Any, config: PoolConfig, program: Program, last: int
+    ) -> None:
+        usable = getattr(manager, "usable_blocks", config.total_blocks)
+        checker = ReplayChecker(replay, config, program, usable)
+        checker.setup()
+        checker.body(0, last - program.setup_steps)
+        checker.check_state(manager)
 
+    def _refuses_in_the_loop(self, manager: Any, config: PoolConfig) -> None:
+        """The loop's lookups refuse what single ones refuse."""
+        if "lookup" in self._left_out:
+            return
+        live = [seq for seq in range(min(config.max_seqs, 8)) if _has_table(manager, seq)]
+        dead = [seq for seq in range(min(config.max_seqs, 8)) if seq not in live]
+        asked = [(seq, config.max_blocks_per_seq) for seq in live[:1]]
+        for seq, logical in [*asked, *((seq, 0) for seq in dead[:1])]:
+            call = Call("lookup", (seq, logical))
+            program = program_of([call], config.max_blocks_per_seq)
+            try:
+                bind(manager, program, self._style).run(0, 1)
+            except (BlockManagerError, IndexError, KeyError, ValueError):
+                continue
+            raise WrongAnswer(
+                f"{call} in the loop that is timed ({self._style}; {_sizes(config)}) was answered "
+                "where the contract says UnknownSequence",
+                kind="replayed lookup",
+            )
 
-def _prove_load(
-    impl: Implementation,
-    style: str,
-    config: PoolConfig,
-    program: Program,
-    operations: int,
-    done: Verified,
-) -> None:
-    try:
-        bind(impl.make_manager(config), program, style)
-    except MissingOperationsError:
-        return  # the models that need them will say so
-    checker = Checker(impl.make_manager(config), config, impl.reuse_order)
-    last = steps_with(program, operations)
-    # All tables are compared some times on the way, and at the end.
-    _replay(checker, program, range(last), "the load", max(1, last // 6))
-    try:
-        checker.compare_all()
-    except WrongAnswer as wrong:
-        raise WrongAnswer(f"the load, after step {last - 1}: {wrong}") from None
-    done.add(checker.done)
-    _prove_replay(impl, style, config, program, last, "replay of the load")
+    def _load(self, program: Program, operations: int) -> None:
+        manager = as_the_load_asks(self.impl.make_manager(self.cell))
+        try:
+            bind(manager, program, self._style)
+        except MissingOperationsError:
+            return  # the models that need them will say so
+        checker = Checker(manager, self.cell, self.impl.reuse_order)
+        last = steps_with(program, operations)
+        where = f"the load ({_sizes(self.cell)}), "
+        # All tables are compared some times on the way, and at the end.
+        every = max(1, last // _LOAD_LOOKS)
+        for first in range(0, last, every):
+            steps = range(first, min(first + every, last))
+            try:
+                checker.replay(program, steps, len(steps), batches=())
+                checker.compare_all()
+            except WrongAnswer as wrong:
+                raise WrongAnswer(where + str(wrong), wrong.brief, wrong.kind) from None
+            extend_limit()
+        self.done.add(checker.done)
+        fresh = as_the_load_asks(self.impl.make_manager(self.cell))
+        self._bind_and(
+            lambda replay: self._check(replay, fresh, self.cell, program, last),
+            fresh, program, self.cell, "replay of the load",
+        )  # fmt: skip
 
 
 def steps_with(program: Program, operations: int) -> int:
@@ -178,41 +454,27 @@ def steps_with(program: Program, operations: int) -> int:
     return step
 
 
-def _replay(checker: Checker, program: Program, steps: range, what: str, every: int) -> None:
+def _packs_much(call: Call, width: int) -> bool:
+    """Whether a call packs so many columns that to compare them takes longer than the rest."""
+    rows = call.operands[0]
+    packs = call.method == "write_block_tables" and isinstance(rows, tuple)
+    return packs and len(rows) * width > _MOST_PACKED  # type: ignore[arg-type]
+
+
+def _has_table(manager: Any, seq: int) -> bool:
     try:
-        checker.replay(program, steps, every)
-    except WrongAnswer as wrong:
-        config = checker.config
-        size = (
-            f"{config.total_blocks} blocks of {config.block_size}, {config.max_seqs} sequences "
-            f"of at most {config.max_blocks_per_seq} blocks"
-        )
-        raise WrongAnswer(f"{what} ({size}), {wrong}", wrong.brief) from None
+        return bool(len(manager.block_table(seq)))
+    except Exception:  # whatever says that there is none
+        return False
 
 
-def _prove_replay(
-    impl: Implementation, style: str, config: PoolConfig, program: Program, last: int, what: str
-) -> None:
-    """The loop that will be timed must leave the same state as the calls one by one."""
-    manager = impl.make_manager(config)
-    replay = bind(manager, program, style)
-    try:
-        _run(replay, last - program.setup_steps)
-        check_state(manager, config, program, range(last))
-    except WrongAnswer as wrong:
-        text = f"{what} ({style}), after step {last - 1}: {wrong}"
-        if program.setup_steps:
-            raise WrongAnswer(text) from None  # a load: too long to be shrunk
-        fault = ReplayFault(impl.make_manager, style, config, _calls(program, ()))
-        raise Found(text, f"replayed in one go: {wrong}", fault) from None
+def _sizes(config: PoolConfig) -> str:
+    blocks = "block" if config.total_blocks == 1 else "blocks"
+    return (
+        f"{config.total_blocks} {blocks} of {config.block_size}, {config.max_seqs} sequences "
+        f"of at most {config.max_blocks_per_seq} blocks"
+    )
 
 
-def _run(replay: Replay, steps: int) -> None:
-    """Every operation of these programs succeeds; one that raises is a wrong answer."""
-    try:
-        replay.setup()
-        replay.run(0, steps)
-    except MemoryError:
-        raise
-    except Exception as error:
-        raise WrongAnswer(f"raised {error!r}") from None
+def _cut(text: str) -> str:
+    return text if len(text) <= 160 else text[:157] + "..."

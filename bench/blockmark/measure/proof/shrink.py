@@ -46,8 +46,10 @@ class Shrinker(Generic[Size, Step]):
         self._deadline = 0.0
 
     def shrink(self, case: Case[Size, Step], seconds: float) -> Case[Size, Step]:
-        """The shortest case that was found in the time; every one it passes on the way fails."""
-        self._deadline = time.monotonic() + seconds
+        """The shortest case that was found in so much CPU time; every one it passes on the way
+        fails.
+        """
+        self._deadline = time.process_time() + seconds
         while not self._late():
             before = case
             case = self._without_chunks(case)
@@ -58,7 +60,7 @@ class Shrinker(Generic[Size, Step]):
         return case
 
     def _late(self) -> bool:
-        return time.monotonic() > self._deadline
+        return time.process_time() > self._deadline
 
     def _try(self, size: Size, steps: Sequence[Step]) -> Case[Size, Step] | None:
         return None if self._late() else self._attempt(size, steps)
@@ -105,7 +107,12 @@ class Shrinker(Generic[Size, Step]):
 
 
 def smaller_numbers(value: int, least: int = 0) -> list[int]:
-    """Numbers below `value`, the smallest first: enough to get to any of them in a few steps."""
+    """Numbers below `value`, the smallest first: enough to get to any of them in a few steps.
+
+    Of a negative one -1 is the simplest.
+    """
+    if value < 0:
+        return [] if value == -1 else [-1]
     halves, half = [], (value - least) // 2
     while half:
         halves.append(value - half)

@@ -14,15 +14,16 @@ from ..jobs import Job
 from ..machine import memory_limit, usable_cores
 from ..plan import Pair, make_plan
 from ..programs import Prepared, prepare
+from .kept import keep, kept_files
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from blockmark.workload.scenario import Scenario
 
-EXHAUSTIVE_PROGRAMS = 10_000
-# More random programs than this are the work of several processes, one behind the other,
-# so that the limit of time for one process finds a hang and not a large number.
+    from .effort import Effort
+
+# More random programs than this are the work of several processes, one behind the other.
 _CHUNK = 500
 
 
@@ -44,7 +45,8 @@ class Verification:
         where = f"{self.pair.subject.name}  block_size {self.pair.cell['block_size']}"
         if self.status == "ok":
             done = f"{self.answer['operations']:,} operations in {self.answer['steps']:,} steps"
-            return f"ok       {where}  {done}{self._rate}"
+            notes = "".join(f"; {note}" for note in self.answer.get("notes", ()))
+            return f"ok       {where}  {done}{self._rate}{notes}"
         return f"{self.status:8} {where}: {self.answer['reason']}"
 
     @property
@@ -61,9 +63,9 @@ class Verification:
 
 
 def verify_job(
-    pair: Pair, prepared: Prepared, *, random_programs: int, operations: int, seed: int
+    pair: Pair, prepared: Prepared, effort: Effort, *, first: bool, seed: int
 ) -> dict[str, Any]:
-    """The request to a worker that proves one pair."""
+    """The request to a worker that proves one pair; `first`: in the first cell that it is in."""
     programs = prepared.jobs[pair.cell.key]
     return {
         "kind": "verify",
@@ -78,8 +80,7 @@ def verify_job(
             for entry in entries
             if entry["pool_only"]
         ],
-        "operations": operations,
-        "random_programs": random_programs,
+        **effort.request(first=first),
         "seed": seed,
         "memory_limit": memory_limit(),
     }
@@ -88,19 +89,23 @@ def verify_job(
 def verify_all(
     scenario: Scenario,
     targets: list[str],
+    effort: Effort,
     *,
-    random_programs: int,
     seed: int | None,
     timeout_s: float,
-    operations: int = 120_000,
+    search_s: float = 0.0,
+    keep_in: Path | None = None,
 ) -> Iterator[Verification]:
     """Verify implementations (every built-in one if none is named) in a scenario's cells.
 
-    Controls are left out. Random programs run once per implementation. Results come in
-    the order of the implementations, as many processes at once as there are processors;
-    `timeout_s` is for one process, which has 500 random programs at most. A wrong answer
-    is shrunk. Raises ConfigError and TargetError.
+    Controls are left out. All but the load is proved in the first cell alone. Results come
+    in the order of the implementations, as many processes at once as there are processors.
+    A process is ended that goes on for `timeout_s` of CPU time without having played another
+    program. A wrong answer is shrunk. What is right so far is searched for `search_s` more, in
+    the first cell; `keep_in` is a folder of programs that are played as well, and that the
+    search adds to. Raises ConfigError and TargetError.
     """
+    files = [str(file) for file in kept_files(keep_in)] if keep_in else []
     from blockmark_impls.registry import builtin_names
 
     named = targets or builtin_names()
@@ -121,17 +126,19 @@ def verify_all(
                 return {"status": "failed", "reason": pair.subject.broken}
             if reason := pair.unavailable or prepared.refused.get(pair.cell.key):
                 return {"status": "unavailable", "reason": reason}
-            count = random_programs if pair.cell == first else 0
-            job = verify_job(
-                pair, prepared, random_programs=count, operations=operations, seed=plan.seed
-            )
+            job = verify_job(pair, prepared, effort, first=pair.cell == first, seed=plan.seed)
+            if pair.cell == first:
+                job |= {"search_s": search_s, "kept": files}
             return _in_chunks({**job, "shrink": True}, timeout_s, stop)
 
         pool = ThreadPoolExecutor(usable_cores())
         try:
             answers = [pool.submit(prove, pair) for pair in pairs]
             for pair, answer in zip(pairs, answers, strict=True):
-                yield Verification(pair, answer.result())
+                found = Verification(pair, answer.result())
+                if keep_in and search_s:
+                    keep(keep_in, found.answer.get("kept", ()))
+                yield found
         finally:
             stop.set()
             pool.shutdown(wait=True, cancel_futures=True)
@@ -147,10 +154,13 @@ def _in_chunks(job: dict[str, Any], timeout_s: float, stop: threading.Event) -> 
     for first in range(0, max(1, count), _CHUNK):
         chunk = {**job, "first_program": first, "random_programs": min(_CHUNK, count - first)}
         if first:
-            chunk["programs"] = []  # the load was proved with the first
+            # Done with the first.
+            chunk |= {"programs": [], "rows": 0, "long_use": 0, "search_s": 0.0, "kept": []}
         answer = Job(chunk, timeout_s, stop).result()
         if answer["status"] != "ok":
             return answer
         total["operations"] += answer["operations"]
         total["steps"] += answer["steps"]
+        total.setdefault("notes", answer.get("notes", []))
+        total.setdefault("kept", answer.get("kept", []))
     return {**total, "seconds": time.monotonic() - start}

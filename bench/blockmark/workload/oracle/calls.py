@@ -10,10 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ..program import METHODS, Op, Program
+from ..program import METHODS, Op, Program, ProgramBuilder
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Iterator
+    from collections.abc import Container, Iterable, Iterator, Sequence
 
 Operand = int | None | tuple[int, ...]
 
@@ -73,14 +73,24 @@ def calls_of(
 ) -> Iterator[tuple[int, Call]]:
     """(index of its first operation, call) for a step; runs of the methods in `batches` whole."""
     for code, first, end in program.runs(step):
-        if end - first > 1 and _BATCHES.get(code) in batches:
-            columns = [tuple(program.a[first:end])]
-            if code is Op.LOOKUP:
-                columns.append(tuple(program.b[first:end]))
-            yield first, Call(_BATCHES[code], tuple(columns))
-            continue
-        for i in range(first, end):
-            yield i, call_of(code, program.a[i], program.b[i], program.c[i])
+        yield from calls_of_run(program, code, first, end, batches)
+
+
+def calls_of_run(
+    program: Program, code: Op, first: int, end: int, batches: Container[str] = ()
+) -> Iterator[tuple[int, Call]]:
+    """The same for one run of a step."""
+    if code is Op.PACK:
+        yield first, Call(METHODS[code], (tuple(program.a[first:end]),))
+        return
+    if end - first > 1 and _BATCHES.get(code) in batches:
+        columns = [tuple(program.a[first:end])]
+        if code is Op.LOOKUP:
+            columns.append(tuple(program.b[first:end]))
+        yield first, Call(_BATCHES[code], tuple(columns))
+        return
+    for i in range(first, end):
+        yield i, call_of(code, program.a[i], program.b[i], program.c[i])
 
 
 def renumbered(calls: Iterable[Call]) -> list[Call]:
@@ -102,3 +112,26 @@ def renumbered(calls: Iterable[Call]) -> list[Call]:
         )
         for call in calls
     ]
+
+
+_CODES = {name: code for code, name in METHODS.items() if code is not Op.LOOKUP_CHAIN}
+
+
+def program_of(calls: Sequence[Call], width: int) -> Program:
+    """A Program of these calls, each a step of phase 1; batches as runs.
+
+    `width`: columns of a packed row.
+    """
+    builder = ProgramBuilder()
+    for call in calls:
+        builder.step(phase=1)
+        if call.method == "append_slots":
+            builder.run(Op.APPEND, call.operands[0])
+        elif call.method == "lookup_slots":
+            builder.run(Op.LOOKUP, *call.operands)
+        elif call.method == "write_block_tables":
+            builder.run(Op.PACK, call.operands[0])
+        else:
+            a, b, c = (*(operand or 0 for operand in call.operands), 0, 0)[:3]
+            builder.run(_CODES[call.method], a, b, c)
+    return builder.build(units={1: 1.0}, width=width)

@@ -27,20 +27,19 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Table:
-    """A sequence: its tokens, and the block of each logical index (None: dropped)."""
+    """A sequence: its tokens, the block of each logical index, and the first one kept.
+
+    What stands in `blocks` before `first_kept` was dropped.
+    """
 
     tokens: int
-    blocks: list[int | None] = field(default_factory=list)
+    blocks: list[int] = field(default_factory=list)
+    first_kept: int = 0
 
     @property
     def kept(self) -> list[int]:
         """The blocks that were not dropped, in logical order."""
-        return [block for block in self.blocks if block is not None]
-
-    @property
-    def first_kept(self) -> int:
-        """The first logical index that was not dropped."""
-        return len(self.blocks) - len(self.kept)
+        return self.blocks[self.first_kept :]
 
 
 class Oracle:
@@ -69,8 +68,7 @@ class Oracle:
 
     def allocate(self, seq: int, num_tokens: int) -> None:
         """A new sequence with blocks of its own."""
-        if seq in self.tables:
-            raise SequenceExists(f"sequence {seq}")
+        self._check_new(seq)
         if num_tokens < 1:
             raise ValueError("num_tokens")
         blocks = self.blocks_for(num_tokens)
@@ -84,13 +82,26 @@ class Oracle:
 
     def append_slots(self, seqs: Sequence[int]) -> list[Copy]:
         """One more token for each, in order, all or nothing."""
-        tables = {seq: Table(t.tokens, list(t.blocks)) for seq, t in self.tables.items()}
-        before = tables, dict(self.ref_counts)
+        done: list[tuple[Table, int, Copy | None]] = []
         try:
-            return [made for seq in seqs if (made := self.append_slot(seq))]
+            for seq in seqs:
+                length = len(self.tables[seq].blocks) if seq in self.tables else 0
+                made = self.append_slot(seq)
+                done.append((self.tables[seq], length, made))
         except BlockManagerError:
-            self.tables, self.ref_counts = before
+            for table, length, made in reversed(done):
+                self._undo_append(table, length, made)
             raise
+        return [made for *_, made in done if made]
+
+    def _undo_append(self, table: Table, length: int, made: Copy | None) -> None:
+        table.tokens -= 1
+        if made:
+            table.blocks[-1] = made.src
+            self.ref_counts[made.src] += 1
+            del self.ref_counts[made.dst]
+        elif len(table.blocks) > length:
+            del self.ref_counts[table.blocks.pop()]
 
     def extend(self, seq: int, num_tokens: int) -> list[Copy]:
         """More tokens; the shared last block is copied if it is written."""
@@ -99,7 +110,6 @@ class Oracle:
             raise ValueError("num_tokens")
         blocks = self.blocks_for(table.tokens + num_tokens)
         last = table.blocks[-1]
-        assert last is not None
         partly_filled = table.tokens % self.config.block_size != 0
         shared = num_tokens > 0 and partly_filled and self.ref_counts[last] > 1
         self._check_room(blocks, blocks - len(table.blocks) + shared)
@@ -120,9 +130,7 @@ class Oracle:
         if not 1 <= num_tokens <= table.tokens or blocks <= table.first_kept:
             raise ValueError("num_tokens")
         while len(table.blocks) > blocks:
-            last = table.blocks.pop()
-            assert last is not None
-            self._release(last)
+            self._release(table.blocks.pop())
         table.tokens = num_tokens
 
     def drop_front(self, seq: int, num_blocks: int) -> None:
@@ -130,25 +138,22 @@ class Oracle:
         table = self._table(seq)
         if not 0 <= num_blocks < len(table.blocks):
             raise ValueError("num_blocks")
-        for logical in range(num_blocks):
-            block = table.blocks[logical]
-            if block is not None:
-                table.blocks[logical] = None
-                self._release(block)
+        for block in table.blocks[table.first_kept : num_blocks]:
+            self._release(block)
+        table.first_kept = max(table.first_kept, num_blocks)
 
     def fork(self, parent: int, child: int, num_blocks: int | None = None) -> None:
         """Share a whole table, or a prefix of full blocks."""
         table = self._table(parent)
-        if child in self.tables:
-            raise SequenceExists(f"sequence {child}")
+        self._check_new(child)
         tokens, blocks = table.tokens, list(table.blocks)
         if num_blocks is not None:
             full = table.tokens // self.config.block_size
             if not 1 <= num_blocks <= full or num_blocks <= table.first_kept:
                 raise ValueError("num_blocks")
             tokens, blocks = num_blocks * self.config.block_size, blocks[:num_blocks]
-        self.tables[child] = Table(tokens, blocks)
-        for block in self.tables[child].kept:
+        self.tables[child] = shared = Table(tokens, blocks, table.first_kept)
+        for block in shared.kept:
             self.ref_counts[block] += 1
 
     def free(self, seq: int) -> None:
@@ -160,20 +165,28 @@ class Oracle:
     def lookup(self, seq: int, logical: int) -> int:
         """The block at a logical index."""
         table = self._table(seq)
-        if not 0 <= logical < len(table.blocks) or table.blocks[logical] is None:
+        if not table.first_kept <= logical < len(table.blocks):
             raise UnknownSequence(f"sequence {seq} has no block {logical}")
-        block = table.blocks[logical]
-        assert block is not None
-        return block
+        return table.blocks[logical]
 
     def lookup_slots(self, seqs: Sequence[int], logicals: Sequence[int]) -> list[int]:
         """The blocks at each pair."""
         return [self.lookup(seq, logical) for seq, logical in zip(seqs, logicals, strict=True)]
 
+    def write_block_tables(self, seqs: Sequence[int]) -> list[Table]:
+        """The tables of `seqs`, of which a manager makes rows."""
+        return [self._table(seq) for seq in seqs]
+
     def _table(self, seq: int) -> Table:
         if seq not in self.tables:
             raise UnknownSequence(f"sequence {seq}")
         return self.tables[seq]
+
+    def _check_new(self, seq: int) -> None:
+        if not 0 <= seq < self.config.max_seqs:
+            raise ValueError(f"sequence {seq} is no slot")
+        if seq in self.tables:
+            raise SequenceExists(f"sequence {seq}")
 
     def _check_room(self, length: int, needed: int) -> None:
         if length > self.config.max_blocks_per_seq:

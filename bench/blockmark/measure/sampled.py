@@ -1,0 +1,79 @@
+"""What was timed is asked for its answers: after the clocks have stopped, in the process that
+was measured, by the loop that was measured.
+
+A class that is right while it is proved, and wrong where it is timed, is found here.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from blockmark.workload.program import Op, Program
+
+from .replay import MissingOperationsError, bind
+
+if TYPE_CHECKING:
+    from blockmark_impls.contract import PoolConfig
+
+    from .subject_setup import SubjectSetup
+
+# Steps of each program's body, as many as hold so many operations; a set-up that takes
+# longer than a round's own is not repeated for it.
+_OPERATIONS, _SETUP_OPERATIONS, _SETUP_BLOCKS = 3_000, 30_000, 200_000
+
+
+def wrong_answer(setup: SubjectSetup, job: dict[str, Any]) -> str:
+    """What the timed loop answers wrongly, or leaves wrong; empty if nothing.
+
+    `job` is a round's: its `programs` are sampled, those of managers. Nothing of engines and
+    mistakes, whose answers are not the contract's.
+    """
+    impl = setup.impl
+    if impl.kind != "manager" or getattr(impl.source, "proof", "contract") != "contract":
+        return ""
+    done = set()
+    for model, entries in job["programs"].items():
+        for entry in entries if model in impl.models and model != "rate" else ():
+            if entry["pool_only"] or entry["path"] in done:
+                continue
+            done.add(entry["path"])
+            program = Program.load(Path(entry["path"]))
+            if _is_long(program, setup.config):
+                continue
+            if reason := _sample(setup, program):
+                return f"{model}, after it was timed: {reason}"
+    return ""
+
+
+def _sample(setup: SubjectSetup, program: Program) -> str:
+    # What is not measured with is imported when the measuring is over.
+    from .proof.checker import WrongAnswer
+    from .proof.prove import steps_with
+    from .proof.replayed import ReplayChecker
+
+    try:
+        manager = setup.manager_of_load()
+        replay = bind(manager, program, setup.call_style)
+    except MissingOperationsError:
+        return ""  # it was not measured either
+    usable = getattr(manager, "usable_blocks", setup.config.total_blocks)
+    checker = ReplayChecker(replay, setup.config, program, usable)
+    try:
+        checker.setup()
+        checker.body(0, steps_with(program, _OPERATIONS) - program.setup_steps)
+        checker.check_state(manager)
+    except WrongAnswer as wrong:
+        return str(wrong)
+    setup.free_all(manager)
+    return ""
+
+
+def _is_long(program: Program, config: PoolConfig) -> bool:
+    operations = blocks = 0
+    for step in range(program.setup_steps):
+        for code, first, end in program.runs(step):
+            operations += end - first
+            if code in (Op.ALLOCATE, Op.EXTEND):
+                blocks += sum(program.b[first:end]) // config.block_size
+    return operations > _SETUP_OPERATIONS or blocks > _SETUP_BLOCKS
