@@ -148,6 +148,107 @@ def test_a_replay_leaves_what_the_operations_leave(combination: Id) -> None:
     assert len(copied) > 10
 
 
+Answer = tuple[int, list[int]]
+
+
+def records(answers: Any) -> list[Answer]:
+    """(operation, values) of each that answered."""
+    flat_row, found, at = list(answers), [], 0
+    while at < len(flat_row):
+        operation, count = flat_row[at : at + 2]
+        found.append((operation, flat_row[at + 2 : at + 2 + count]))
+        at += 2 + count
+    assert at == len(flat_row)
+    return found
+
+
+def answered_one_by_one(manager: Any, steps: Steps, width: int) -> list[Answer]:
+    found: list[Answer] = []
+    index = 0
+    for _, runs in steps:
+        for code, operations in runs:
+            if code == PACK and operations:
+                seqs = np.array([a for (a,) in operations], np.int32)
+                out = np.full((len(seqs), width), -1, np.int32)
+                lengths = np.full(len(seqs), -1, np.int32)
+                manager.write_block_tables(seqs, out, lengths)
+                rows = zip(lengths.tolist(), out.tolist(), strict=True)
+                found.append((index, [item for length, row in rows for item in (length, *row)]))
+            for at, operation in enumerate(operations if code != PACK else (), index):
+                a, b = (*operation, 0)[:2]
+                if code == CAN_ALLOCATE:
+                    found.append((at, [int(manager.can_allocate(a))]))
+                elif code in (LOOKUP, LOOKUP_CHAIN):
+                    found.append((at, [manager.lookup(a, b)]))
+                else:
+                    copies = one_by_one(manager, [(0, [(code, [operation])])])
+                    if code in (APPEND, EXTEND):
+                        found.append((at, [block for copy in copies for block in copy]))
+                    else:
+                        assert copies == []
+            index += len(operations)
+    return found
+
+
+@pytest.mark.parametrize("combination", COMBINATIONS, ids=names)
+def test_the_answers_of_a_replay_are_those_of_the_operations(combination: Id) -> None:
+    cls = native.manager_class(*combination)
+    copied = 0
+    for seed in range(4):
+        rng = random.Random(seed)
+        steps, copies = random_steps(rng, cls(20, 2, 5, 6), 5, 6)
+        expected = answered_one_by_one(cls(20, 2, 5, 6), steps, 6)
+        replayed, timed = cls(20, 2, 5, 6), cls(20, 2, 5, 6)
+        made = program(steps)
+        assert records(replayed.replay_answers(made, 0, len(steps))) == expected
+        timed.replay(made, 0, len(steps))
+        assert state(replayed, 5, 20) == state(timed, 5, 20)
+        copied += len(copies)
+    assert copied > 6
+
+
+def test_the_answers_of_steps_around_the_end_of_the_body() -> None:
+    grown: Steps = [
+        (0, [(ALLOCATE, [(0, 3), (1, 1)]), (LOOKUP, [(0, 0)])]),
+        (1, [(APPEND, [(0,), (1,)]), (PACK, [])]),
+        (2, [(PACK, [(1,), (0,)]), (CAN_ALLOCATE, [(1,), (7,)])]),
+        (0, [(TRUNCATE, [(0, 3), (1, 1)])]),
+    ]
+    manager, made = flat(8, 2, 2, 3), program(grown, 1)
+    manager.replay_setup(made)
+    appends, packed = [(3, []), (4, [])], (5, [1, 2, 0, 0, 2, 0, 1, 0])
+    asked = [(7, [1]), (8, [0])]
+    answers = manager.replay_answers(made, 4, 4)
+    assert answers.typecode == "q"
+    assert records(answers) == [packed, *asked, *appends, packed, *asked]
+    assert records(manager.replay_answers(made, 1, 0)) == []
+    with pytest.raises(ValueError, match="negative"):
+        manager.replay_answers(made, -1, 1)
+    with pytest.raises(UnknownSequence, match=r"operation 1 \(LOOKUP\): sequence 1 does not"):
+        flat(8, 2, 2, 3).replay_answers(
+            program([(1, [(ALLOCATE, [(0, 1)]), (LOOKUP, [(1, 0)])])]), 0, 1
+        )
+
+
+@pytest.mark.parametrize(("name", "bits"), [("bitmap", 16), ("lru", 32), ("stack", 64)])
+def test_the_answers_of_a_pool(name: str, bits: int) -> None:
+    runs: list[Run] = [(TAKE, [(0, 2), (1, 3)]), (FIND, [(7,), (8,)]), (GIVE, [(0,)])]
+    runs.append((TAKE, [(2, 0), (0, 1)]))
+    again = native.pool_class(name, bits)(12)
+    first, second = again.take(2), again.take(3)
+    find = [again.find_contiguous(k) for k in (7, 8)]
+    again.give(first)
+    pool = native.pool_class(name, bits)(12)
+    assert records(pool.replay_answers(program([(1, runs)]), 0, 1)) == [
+        (0, first),
+        (1, second),
+        *((2 + i, [-1 if answer is None else answer]) for i, answer in enumerate(find)),
+        (5, []),
+        (6, again.take(1)),
+    ]
+    assert pool.num_free == again.num_free
+
+
 @pytest.mark.parametrize(
     ("column", "value", "message"),
     [
@@ -374,7 +475,16 @@ def test_controls() -> None:
             native.RawArray(16, 2, 2, 8, id_bits=16).replay(program(steps), 0, 1)
     with pytest.raises(ValueError, match="id_bits"):
         native.RawArray(16, 2, 2, 8, id_bits=8)
+    # A floor copies its rows and has no lengths: -1 is what nobody wrote.
+    rows = records(
+        native.RawArray(4, 2, 2, 2, id_bits=16).replay_answers(
+            program([(1, [(PACK, [(1,)]), (TAKE, [(0, 2)])])]), 0, 1
+        )
+    )
+    assert rows == [(0, [-1, 1, 1]), (1, [0, 1])]
     null = native.null_manager_class(16, 2, 2, 8)
+    answered = records(null.replay_answers(program([(1, every)]), 0, 1))
+    assert [index for index, _ in answered] == [2, 3, 4, 5, 6, 8, 9, 11]
     null.replay_setup(made)
     assert null.replay(made, 0, 2)[0] > 0
     assert null.lookup(0, 5) == 5

@@ -5,6 +5,7 @@ Arrays are C-contiguous buffers of the stated item type; they are never converte
 another type is a TypeError.
 """
 
+from array import array
 from collections.abc import Sequence
 from typing import ClassVar, Protocol, TypedDict
 
@@ -207,6 +208,16 @@ class Replayable(Protocol):
         self, program: Program, first_step: int, num_steps: int
     ) -> tuple[int, int]:
         """Heap allocations inside the steps of phases 1 and 2."""
+    def replay_answers(self, program: Program, first_step: int, num_steps: int) -> array[int]:
+        """What the timed loops throw away, off the clock: for every operation that answers its
+        index in the program, how many values follow, and the values. One Reader answers a
+        run of lookups, as where they are timed.
+
+        CAN_ALLOCATE: 0 or 1. APPEND, EXTEND: source and destination of each copy. LOOKUP,
+        LOOKUP_CHAIN: the block. PACK: of each row its length and its max_blocks_per_seq ids,
+        -1 where nothing was written; one record for the whole run, at its first index. TAKE:
+        the blocks. FIND: the first block, or -1.
+        """
     def replay_within(
         self, program: Program, first_step: int, num_steps: int, phase: int, region: Region
     ) -> None:

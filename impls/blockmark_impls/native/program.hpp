@@ -27,6 +27,7 @@ class Program {
 
   std::int64_t num_steps() const { return static_cast<std::int64_t>(columns_.phases.size()); }
   std::int64_t setup_steps() const { return setup_steps_; }
+  std::int64_t num_runs() const { return static_cast<std::int64_t>(columns_.codes.size()); }
   std::int64_t num_operations() const { return static_cast<std::int64_t>(columns_.a.size()); }
 
   const std::uint8_t* codes() const { return columns_.codes.data(); }
@@ -45,7 +46,14 @@ class Program {
   std::int64_t max_pack() const { return max_pack_; }
   // Where each handle's blocks lie in a buffer of handle_offsets().back() ids.
   const std::vector<std::int64_t>& handle_offsets() const { return handle_offsets_; }
-  // Different for every program made in this process.
+  // The same operations with each run as a step of its own, for as long as `numbers` lives,
+  // which are 0, 1, ... up to the number of runs.
+  Program with_runs_as_steps(std::span<const std::int64_t> numbers) const {
+    Program split = *this;
+    split.columns_.step_runs = numbers;
+    return split;
+  }
+  // Different for every program made in this process, but for one with other steps.
   std::uint64_t serial() const { return serial_; }
 
  private:

@@ -7,8 +7,10 @@
 // by prepare(), before the clock.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
+#include <numeric>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -16,6 +18,7 @@
 
 #include "aligned_array.hpp"
 #include "allocations.hpp"
+#include "answers.hpp"
 #include "clock.hpp"
 #include "conditions.hpp"
 #include "contract.hpp"
@@ -131,6 +134,37 @@ class Replay {
       run_step(step);
     });
     visit.be(false);
+  }
+
+  // What the steps answer, off the clock, run by run as they are timed: a Reader for each run
+  // of lookups, a call for each run of PACK. Values are
+  //   CAN_ALLOCATE           0 or 1
+  //   APPEND, EXTEND         src and dst of each copy
+  //   LOOKUP, LOOKUP_CHAIN   the block
+  //   PACK                   of each row its length and all of its ids: one record for the run,
+  //                          at its first index; -1 where nothing was written
+  //   TAKE                   the blocks
+  //   FIND                   the first block, or -1
+  // Other operations leave no record.
+  //
+  // The code of the timed loops must not change by what is here. So the core compiles it in
+  // units of its own; and for a unit that has both, all of it is cold, which g++ does not
+  // count when it decides how much may be inlined, and runs go through run_step, so that the
+  // timed loops keep their one caller.
+  [[gnu::cold, gnu::noinline]] std::vector<std::int64_t> answers(std::int64_t first,
+                                                                 std::int64_t count) {
+    std::vector<std::int64_t> numbers(static_cast<std::size_t>(program_.num_runs()) + 1);
+    std::iota(numbers.begin(), numbers.end(), 0);
+    const Program split = program_.with_runs_as_steps(numbers);
+    Replay by_run(target_, buffers_, split);
+    Answers out;
+    body(first, count, [&](std::int64_t step, int) {
+      const std::int64_t last = program_.step_runs()[step + 1];
+      for (std::int64_t run = program_.step_runs()[step]; run < last; ++run) {
+        by_run.answer(run, out);
+      }
+    });
+    return std::move(out).items();
   }
 
   // The body at a rate, around its end for as long as it takes.
@@ -332,6 +366,92 @@ class Replay {
       each_operation<op>(run, [&](std::int64_t i) { sink(target.find_contiguous(a[i])); });
     } else if constexpr (op == Op::compact) {
       each_operation<op>(run, [&](std::int64_t i) { sink(target.plan_compaction(a[i])); });
+    }
+  }
+
+  // The number of a run, where each is a step. Loops beside the timed ones keep what those sink.
+  [[gnu::noinline, gnu::cold]] void answer(std::int64_t number, Answers& out) {
+    const Run run{program_.run_start()[number], program_.run_start()[number + 1]};
+    const Op op = static_cast<Op>(program_.codes()[number]);
+    switch (op) {
+      case Op::can_allocate: return answering<Op::can_allocate>(run, out);
+      case Op::append: return answering<Op::append>(run, out);
+      case Op::extend: return answering<Op::extend>(run, out);
+      case Op::lookup: return answering<Op::lookup>(run, out);
+      case Op::lookup_chain: return answering<Op::lookup_chain>(run, out);
+      case Op::find: return answering<Op::find>(run, out);
+      case Op::pack: return packed(number, run, out);
+      case Op::take: return taken(number, run, out);
+      default: return run_step(number);
+    }
+  }
+
+  template <Op op>
+  [[gnu::noinline, gnu::cold]] void answering(Run run, Answers& out) {
+    if constexpr (Target::served.has(op)) {
+      Target& target = target_;
+      const std::int32_t* const a = program_.a();
+      const std::int32_t* const b = program_.b();
+      const auto on_copy = [&](std::int64_t src, std::int64_t dst) {
+        out.add(src);
+        out.add(dst);
+      };
+      if constexpr (op == Op::can_allocate) {
+        each_operation<op>(run, [&](std::int64_t i) {
+          out.begin(i);
+          out.add(target.can_allocate(a[i]) ? 1 : 0);
+        });
+      } else if constexpr (op == Op::append) {
+        each_operation<op>(run, [&](std::int64_t i) {
+          out.begin(i);
+          target.append(a[i], on_copy);
+        });
+      } else if constexpr (op == Op::extend) {
+        each_operation<op>(run, [&](std::int64_t i) {
+          out.begin(i);
+          target.extend(a[i], b[i], on_copy);
+        });
+      } else if constexpr (op == Op::lookup || op == Op::lookup_chain) {
+        const typename Target::Reader reader(target);
+        each_operation<op>(run, [&](std::int64_t i) {
+          out.begin(i);
+          out.add(static_cast<std::int64_t>(reader.lookup(a[i], b[i])));
+        });
+      } else if constexpr (op == Op::find) {
+        each_operation<op>(run, [&](std::int64_t i) {
+          out.begin(i);
+          out.add(target.find_contiguous(a[i]));
+        });
+      }
+    }
+  }
+
+  // The timed loops leave these in the buffers.
+  [[gnu::noinline, gnu::cold]] void packed(std::int64_t number, Run run, Answers& out) {
+    if constexpr (Target::served.has(Op::pack)) {
+      const std::int64_t rows = run.end - run.first;
+      const std::int64_t width = target_.sizes().max_blocks_per_seq;
+      std::fill_n(buffers_.packed.data(), rows * width, -1);
+      std::fill_n(buffers_.lengths.data(), rows, -1);
+      run_step(number);
+      if (rows > 0) out.begin(run.first);
+      for (std::int64_t row = 0; row < rows; ++row) {
+        out.add(buffers_.lengths[row]);
+        for (std::int64_t i = 0; i < width; ++i) out.add(buffers_.packed[row * width + i]);
+      }
+    }
+  }
+  [[gnu::noinline, gnu::cold]] void taken(std::int64_t number, Run run, Answers& out) {
+    if constexpr (Target::served.has(Op::take)) {
+      run_step(number);
+      for (std::int64_t i = run.first; i < run.end; ++i) {
+        out.begin(i);
+        const auto handle = static_cast<std::size_t>(program_.a()[i]);
+        const auto* ids = buffers_.handle_ids.data() + program_.handle_offsets()[handle];
+        for (std::int64_t k = 0; k < program_.b()[i]; ++k) {
+          out.add(static_cast<std::int64_t>(ids[k]));
+        }
+      }
     }
   }
 

@@ -194,7 +194,7 @@ inline void set_declared(nb::handle cls, const char* reuse_order, const char* id
                                                   nb::arg("id_type") = id_type);
 }
 
-// Bound is, or derives from, a BoundManager.
+// Bound is, or derives from, a BoundManager. What is missing is bind_answers.
 template <class Bound>
 nb::class_<Bound> bind_manager_class(nb::module_& m, const char* class_name) {
   nb::class_<Bound> cls(m, class_name);
@@ -232,6 +232,16 @@ void bind_manager(nb::module_& m) {
 template <BlockTable Table, RefCounting Refs, template <class> class... Pools>
 void bind_managers(nb::module_& m) {
   (bind_manager<Manager<Table, Pools<typename Table::id_type>, Refs>>(m), ...);
+}
+
+// The rest of the same classes.
+template <BlockTable Table, RefCounting Refs, template <class> class... Pools>
+void bind_managers_answers() {
+  const auto of = []<class Bound>(Bound*) {
+    bind_answers(nb::borrow<nb::class_<Bound>>(nb::type<Bound>()));
+  };
+  (of(static_cast<BoundManager<Manager<Table, Pools<typename Table::id_type>, Refs>>*>(nullptr)),
+   ...);
 }
 
 }  // namespace blockmark

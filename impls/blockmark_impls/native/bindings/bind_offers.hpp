@@ -82,6 +82,7 @@ nb::object offered_manager(nb::module_& m, const std::string& name, const char* 
   using Bound = OfferedManager<BLOCKMARK_BUILD, Manager>;
   static_assert(BatchCheckable<Manager>);
   nb::class_<Bound> cls = bind_manager_class<Bound>(m, name.c_str());
+  bind_answers(cls);
   set_declared(cls, reuse_order, id_name<typename Manager::id_type>(), true);
   return cls;
 }

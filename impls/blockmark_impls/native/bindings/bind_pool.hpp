@@ -66,6 +66,7 @@ nb::class_<Bound> bind_pool_class(nb::module_& m, const char* class_name) {
   cls.def_prop_ro("num_free", [](const Bound& self) { return self.target.num_free(); });
   cls.def("pool_bytes", [](const Bound& self) { return self.target.bytes(); });
   bind_replay(cls);
+  bind_answers(cls);
   cls.attr("reuse_order") = static_cast<const char*>(Pool::reuse_order);
   return cls;
 }

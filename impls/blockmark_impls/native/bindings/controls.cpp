@@ -10,6 +10,7 @@ namespace {
 void bind_null(nb::module_& m) {
   using Bound = BoundManager<NullManager>;
   nb::class_<Bound> cls = bind_manager_class<Bound>(m, "NullManager");
+  bind_answers(cls);
   set_declared(cls, NullPool::reuse_order, "none", false);
   m.attr("null_manager_class") = cls;
 }
@@ -20,6 +21,7 @@ void bind_raw(nb::module_& m, const char* name) {
   nb::class_<Bound> cls(m, name);
   bind_init(cls);
   bind_replay(cls);
+  bind_answers(cls);
   cls.def_prop_ro("num_free_blocks", [](const Bound& self) { return self.target.num_free(); });
   cls.def_prop_ro("row_pad", [](const Bound& self) { return self.target.row_pad(); });
   cls.def("table_bytes", [](const Bound& self) { return self.target.table_bytes(); });

@@ -35,6 +35,7 @@ nb::class_<BoundManager<Wrong>> bind_mistake(nb::module_& m, const char* name,
   bind_changes(cls);
   bind_reads(cls);
   bind_replay(cls);
+  bind_answers(cls);
   set_declared(cls, reuse_order, id_name<typename Wrong::id_type>(), true);
   return cls;
 }

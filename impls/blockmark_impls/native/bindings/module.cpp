@@ -11,7 +11,9 @@
 
 namespace blockmark {
 
-#define BIND(unit) void bind_##unit(nb::module_& m);
+#define BIND(unit)                   \
+  void bind_##unit(nb::module_& m); \
+  void bind_##unit##_answers();
 #include "managers.inc"
 #undef BIND
 
@@ -114,7 +116,9 @@ NB_MODULE(_native, m) {
   bind_controls(m);
   bind_mistakes(m);
   bind_layouts(m);
-#define BIND(unit) bind_##unit(m);
+#define BIND(unit) \
+  bind_##unit(m);  \
+  bind_##unit##_answers();
 #include "managers.inc"
 #undef BIND
 }
