@@ -109,7 +109,7 @@ def read_mutants(file: Path) -> list[Mutant]:
         mutant = Mutant(**{"offers" if key == "class" else key: row[key] for key in _KEYS})
         if not mutant.name.isidentifier() or mutant.was == mutant.becomes:
             raise ConfigError(
-                f"{file}: row {number}: its name is no identifier, or it is no change"
+                f"{file}: row {number}: its name is no identifier, or it changes nothing"
             )
         try:
             mutant.mutated()
