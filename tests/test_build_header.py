@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,7 @@ from blockmark_impls import build_tools
 from blockmark_impls.build import BuildError, build_header
 from blockmark_impls.build_errors import first_error
 from blockmark_impls.contract import Copy, OutOfBlocks, PoolConfig, UnknownSequence
+from blockmark_impls.coverage import build_with_coverage, native_coverage
 from blockmark_impls.registry import Implementation, TargetError, resolve
 from blockmark_impls.user_native import offers_of
 from cli import blockmark, tiny
@@ -435,3 +437,67 @@ def test_an_engine_that_includes_a_header_needs_nothing_of_python(header: Path) 
 )
 def test_the_first_error(log: str, line: str) -> None:
     assert first_error(log).endswith(line)
+
+
+COVERED = """\
+import json, sys
+from blockmark_impls.contract import PoolConfig
+from blockmark_impls.coverage import build_with_coverage, native_coverage
+from blockmark_impls.registry import resolve
+
+build_with_coverage()
+(impl,) = resolve(f"{sys.argv[1]}:MyManager")
+
+
+def edges(*calls):
+    manager = impl.make_manager(PoolConfig(8, 2, 3, 4))
+    coverage = native_coverage(sys.argv[1])
+    coverage.clear()
+    for name, *operands in calls:
+        getattr(manager, name)(*operands)
+    return sorted(coverage.edges())
+
+
+short = [("allocate", 0, 3), ("append_slot", 0)]
+shared = [("allocate", 0, 3), ("fork", 0, 1), ("append_slot", 0)]
+lookups = {n: edges(short[0], *[("lookup", 0, 0)] * n) for n in (2, 3, 9, 15, 140, 700)}
+print(json.dumps([edges(*short), edges(*shared), edges(*short), edges(), lookups]))
+"""
+
+
+def test_coverage_tells_what_ran(tmp_path: Path) -> None:
+    header = DOCS / "my_manager.hpp"
+    (first, second) = (
+        json.loads(
+            subprocess.run(
+                [sys.executable, "-P", "-c", COVERED, str(header)],
+                cwd=tmp_path,
+                check=True,
+                capture_output=True,
+            ).stdout
+        )
+        for _ in range(2)
+    )
+    assert first == second
+    short, shared, again, nothing, lookups = first
+    assert short == again
+    assert nothing == []
+    # Copy-on-write is code that an append without it never came to.
+    assert len({edge >> 3 for edge in shared} - {edge >> 3 for edge in short}) > 10
+    assert len({edge >> 3 for edge in short}) == len(short)
+    # How often counts in steps, and never falls back to less.
+    assert lookups["2"] != lookups["3"]
+    assert lookups["3"] != lookups["9"] == lookups["15"] != lookups["140"] == lookups["700"]
+    assert {edge % 8 for edge in lookups["700"]} >= {0, 7}
+
+
+def test_coverage_is_of_a_build_of_its_own(header: Path) -> None:
+    plain = build_header(header)
+    covered = build_header(header, coverage=True)
+    assert covered != plain
+    assert (build_header(header), build_header(header, coverage=True)) == (plain, covered)
+    assert one(f"mine={header}").make_pool(4, 16).take(1) == [0]  # type: ignore[union-attr]
+    with pytest.raises(TargetError, match="built without coverage"):
+        native_coverage(str(header))
+    with pytest.raises(RuntimeError, match="before it was said"):
+        build_with_coverage()

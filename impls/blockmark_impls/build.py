@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 # What the loop calls out of line; program and counters stay the core's.
 _SUPPORT = ("allocations", "conditions", "contract", "pacing", "bindings/python")
+# Of the header's unit alone. Both g++ and clang++ know it; what it calls is in coverage.cpp.
+_COVERAGE = ("-fsanitize-coverage=trace-pc", "-DBLOCKMARK_COVERAGE")
 _UNIT = """\
 #include "bindings/bind_offers.hpp"
 #include "{header}"
@@ -49,12 +51,13 @@ class BuildError(LoadError):
         self.log = log
 
 
-def build_header(header: Path, *, output: Path | None = None) -> Path:
+def build_header(header: Path, *, output: Path | None = None, coverage: bool = False) -> Path:
     """The loadable module with what a header offers, built now or before.
 
-    `output` names a file that it is also copied to. Raises BuildError where the header
-    is missing or doesn't compile, or `output` can't be written; LoadError where the
-    tools are missing.
+    `output` names a file that it is also copied to. With `coverage` the module counts which
+    edges of the header's code ran (coverage.py), so nothing of it can be timed. Raises
+    BuildError where the header is missing or doesn't compile, or `output` can't be written;
+    LoadError where the tools are missing.
     """
     path = header.resolve()
     if not path.is_file():
@@ -62,9 +65,9 @@ def build_header(header: Path, *, output: Path | None = None) -> Path:
     if '"' in str(path) or "\\" in str(path) or "\n" in str(path):
         raise BuildError(f"{header}: a path with quotes or line ends can't be included")
     with_tools = tools()
-    place = _place(path, with_tools)
+    place = _place(path, with_tools, coverage)
     with _locked(place):
-        module = _valid(place) or _build(header, path, place, with_tools)
+        module = _valid(place) or _build(header, path, place, with_tools, coverage)
         if output is not None:
             # Beside it first: a module that is in use is never written over.
             beside = output.with_name(output.name + ".new")
@@ -82,13 +85,14 @@ def will_compile(header: Path) -> bool:
     """
     path = header.resolve()
     try:
-        return path.is_file() and _valid(_place(path, tools())) is None
+        return path.is_file() and _valid(_place(path, tools(), coverage=False)) is None
     except LoadError:
         return False
 
 
-def _place(path: Path, with_tools: Tools) -> Path:
-    name = hashlib.sha256(f"{with_tools.digest}\0{path}".encode()).hexdigest()[:16]
+def _place(path: Path, with_tools: Tools, coverage: bool) -> Path:
+    said = (with_tools.digest, str(path), *(_COVERAGE if coverage else ()))
+    name = hashlib.sha256("\0".join(said).encode()).hexdigest()[:16]
     return cache_folder() / "modules" / f"{path.stem}-{name}"
 
 
@@ -109,8 +113,8 @@ def _valid(place: Path) -> Path | None:
     return module if same and module.is_file() else None
 
 
-def _build(header: Path, path: Path, place: Path, with_tools: Tools) -> Path:
-    objects = _support(with_tools)
+def _build(header: Path, path: Path, place: Path, with_tools: Tools, coverage: bool) -> Path:
+    objects = _support(with_tools, (*_SUPPORT, "coverage") if coverage else _SUPPORT)
     with tempfile.TemporaryDirectory(dir=place) as folder:
         unit, made = Path(folder) / "unit.cpp", Path(folder) / "unit.o"
         needs, module = Path(folder) / "unit.d", Path(folder) / "module.so"
@@ -119,6 +123,7 @@ def _build(header: Path, path: Path, place: Path, with_tools: Tools) -> Path:
         _run(
             header,
             *with_tools.compile,
+            *(_COVERAGE if coverage else ()),
             *(f"-DBLOCKMARK_BUILD={build_id}", "-MMD", "-MF", str(needs)),
             *("-c", str(unit), "-o", str(made)),
         )
@@ -137,12 +142,12 @@ def _build(header: Path, path: Path, place: Path, with_tools: Tools) -> Path:
     return kept
 
 
-def _support(with_tools: Tools) -> list[Path]:
+def _support(with_tools: Tools, names: Sequence[str]) -> list[Path]:
     """Object files of nanobind and of what the loop calls, compiled once for all headers."""
     place = cache_folder() / "support" / with_tools.digest[:16]
     with _locked(place):
         objects = []
-        for name in (*_SUPPORT, "nanobind"):
+        for name in (*names, "nanobind"):
             made = place / f"{name.replace('/', '_')}.o"
             objects.append(made)
             if made.is_file():

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 _MOST_SECONDS = 60
+_LOADED = "blockmark_module_"
 
 
 @dataclass(frozen=True)
@@ -98,7 +99,7 @@ def load_module(path: Path) -> ModuleType:
     Raises BuildError.
     """
     full = path.resolve()
-    name = f"blockmark_module_{_content(full)[:16]}.{MODULE}"
+    name = f"{_LOADED}{_content(full)[:16]}.{MODULE}"
     if name in sys.modules:
         return sys.modules[name]
     loader = ExtensionFileLoader(name, str(full))
@@ -115,6 +116,11 @@ def load_module(path: Path) -> ModuleType:
         raise BuildError(f"{path} can't be loaded: {said}") from None
     sys.modules[name] = module
     return module
+
+
+def any_loaded() -> bool:
+    """Whether a module was loaded into this process before."""
+    return any(name.startswith(_LOADED) for name in sys.modules)
 
 
 def _main(path: str) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast, get_args
 
 from .contract import Profile, ReuseOrder
@@ -44,18 +43,13 @@ def offered_names(file: str) -> list[str]:
     return [offer.class_name for offer in offers_of(file)]
 
 
-def _module(file: str) -> Path:
-    from .build import build_header
-
-    return Path(file) if file.endswith(".so") else build_header(Path(file))
-
-
 def offers_of(file: str) -> tuple[Offer, ...]:
     """What a header or a module offers. Builds the header. Raises LoadError."""
     from .build import BuildError
+    from .coverage import module_of
     from .offers import read_offers
 
-    module = _module(file)
+    module = module_of(file)
     try:
         return read_offers(module)
     except BuildError as error:
@@ -92,10 +86,11 @@ class UserNativeSource:
     @cached_property
     def _classes(self) -> tuple[Any, Any]:
         """The class of the manager, and that of the pool alone or None."""
+        from .coverage import module_of
         from .offers import load_module
 
         _ = self._offer
-        *_, manager, pool = load_module(_module(self.file)).offers[self.class_name]
+        *_, manager, pool = load_module(module_of(self.file)).offers[self.class_name]
         return manager, pool
 
     @property

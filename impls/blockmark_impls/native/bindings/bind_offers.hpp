@@ -19,6 +19,7 @@
 #include "../pools/stack.hpp"
 #include "../ref_counts.hpp"
 #include "../tables/flat.hpp"
+#include "bind_coverage.hpp"
 #include "bind_manager.hpp"
 #include "bind_pool.hpp"
 
@@ -138,6 +139,9 @@ inline void bind_offers(nb::module_& m) {
   if (!nb::type<BoundProgram>().is_valid() || !nb::type<Histogram>().is_valid()) {
     throw_value("it was built with another nanobind or C++ library than the core");
   }
+#ifdef BLOCKMARK_COVERAGE
+  bind_coverage(m);
+#endif
   m.attr("offers") = nb::dict();
   for (const Offer& offer : offers()) offer.bind(m, short_name(offer.written));
 }
