@@ -33,7 +33,7 @@ Timeout = Annotated[
         metavar="SECONDS",
         min=1.0,
         max=86400.0,
-        help="The most time that one measured process may take.",
+        help="The most CPU time of one process without progress, or time without using any.",
     ),
 ]
 Counters = Annotated[

@@ -219,6 +219,13 @@ class Checker:
             return []
         if len(new) <= 2 and "lookup" in self._has:
             ids = [self.manager.lookup(seq, first + i) for i in range(len(new))]
+            if any(block in self.holder for block in ids):
+                # Which of the two is wrong, the table says.
+                named = self._block_table(seq)[-len(new) :]
+                for at, (block, right) in enumerate(zip(ids, named, strict=False), first):
+                    if block != right:
+                        text = f"lookup({seq}, {at}) is {block}, not {right}"
+                        raise WrongAnswer(text, kind="lookup")
         else:
             table = self._block_table(seq)
             ids = table[len(table) - len(new) :] if len(table) >= len(new) else table

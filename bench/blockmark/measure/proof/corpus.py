@@ -121,6 +121,8 @@ def read_corpus(folder: Path) -> list[Member]:
             found += _python(file, content) if file.suffix == ".py" else _native(file, content)
         except (OSError, SyntaxError, ValueError) as error:
             raise ConfigError(f"{file}: can't be read: {error}") from None
+    for file in sorted(folder.rglob("*.toml")):
+        found += _mutants(file)
     if not found:
         raise ConfigError(
             f'{folder}: no class in it has a `fault = "..."` or `right = "..."` of its own'
@@ -129,6 +131,16 @@ def read_corpus(folder: Path) -> list[Member]:
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise ConfigError(f"{folder}: two classes are called {twice[0]}; rename one")
     return found
+
+
+def _mutants(file: Path) -> list[Member]:
+    """The structures that a file says how to mutate, written where builds are kept."""
+    from blockmark_impls.build import cache_folder
+
+    from .mutants import read_mutants, write_mutants
+
+    made = write_mutants(read_mutants(file), cache_folder() / "mutants")
+    return [Member(mutant.name, target, mutant.fault, mutant.text) for mutant, target in made]
 
 
 def _python(file: Path, content: str) -> list[Member]:

@@ -4,6 +4,8 @@ than most of them take to be found wrong.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from blockmark_impls.contract import PoolConfig
@@ -19,6 +21,17 @@ def prove_each(job: dict[str, Any]) -> dict[str, Any]:
     return {"status": "ok", "answers": [_prove(target, job) for target in job["targets"]]}
 
 
+def _accepted(make: Callable[[PoolConfig], Any], config: PoolConfig) -> PoolConfig:
+    """The sizes, or others that the class takes: some take blocks of 16 alone, or few slots."""
+    for sizes in (config, replace(config, block_size=16), replace(config, max_blocks_per_seq=8)):
+        try:
+            make(sizes)
+        except ValueError:
+            continue
+        return sizes
+    return config
+
+
 def _prove(target: str, job: dict[str, Any]) -> dict[str, Any]:
     extend_limit()  # what the ones before it took is not held against it
     config = PoolConfig(**job["config"])
@@ -27,6 +40,8 @@ def _prove(target: str, job: dict[str, Any]) -> dict[str, Any]:
         if impl.unavailable:
             return {"status": "unavailable", "reason": impl.unavailable}
         one = {**job, "call_style": impl.call_style, "programs": []}
+        if not impl.pool_alone:
+            config = _accepted(impl.make_manager, config)
         return prove(impl, config, {**one, "brief": True})
     except TargetError as error:
         return {"status": "unavailable", "reason": str(error)}

@@ -72,7 +72,10 @@ def prove(impl: Provable, config: PoolConfig, job: dict[str, Any]) -> dict[str, 
     proof = Proof(impl, config, job)
     try:
         if not impl.pool_alone:
-            manager = impl.make_manager(config)
+            try:
+                manager = impl.make_manager(config)
+            except ValueError as error:
+                return {"status": "unavailable", "reason": f"it refuses the sizes: {error}"}
             if missing := missing_operations(manager, _NEEDED):
                 return {
                     "status": "unavailable",
