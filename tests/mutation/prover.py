@@ -1,17 +1,17 @@
 """Prove classes one after another: a job is a line of JSON on stdin, each answer one on stdout.
 
-A class that hangs is ended by the kernel, with the process: its time is CPU time.
+A class that hangs is ended by the kernel, with the process, when it has used so much CPU time
+without progress of the proof.
 """
 
 from __future__ import annotations
 
 import json
-import math
 import os
 import resource
 import sys
-import time
 
+from blockmark.measure.limits import limit_cpu_time
 from blockmark.measure.proof.corpus_job import prove_each
 
 _MEMORY_LIMIT = 3 << 30
@@ -25,8 +25,7 @@ def main() -> None:
     resource.setrlimit(resource.RLIMIT_AS, (_MEMORY_LIMIT, _MEMORY_LIMIT))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     for target in job["targets"]:
-        until = math.ceil(time.process_time() + job["cpu_s"])
-        resource.setrlimit(resource.RLIMIT_CPU, (until, resource.RLIM_INFINITY))
+        limit_cpu_time(job["cpu_s"])
         (answer,) = prove_each({**job, "targets": [target]})["answers"]
         answers.write(json.dumps(answer) + "\n")
         answers.flush()

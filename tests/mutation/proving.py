@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from blockmark.measure.proof.effort import DEFAULT
 from blockmark.measure.proof.mutants import write_mutants
 from blockmark_impls.build import BuildError, build_header
 
@@ -39,7 +40,13 @@ def prove_mutants(
     mutants: Sequence[Mutant], folder: Path, *, programs: int, cores: int, cpu_s: float
 ) -> Iterator[Result]:
     """Each one's result, in no order. Headers are compiled one by one, and kept in `folder`."""
-    job = {"config": _CONFIG, "random_programs": programs, "seed": 1, "cpu_s": cpu_s}
+    job = {
+        "config": _CONFIG,
+        **DEFAULT.request(first=True),
+        "random_programs": programs,
+        "seed": 1,
+        "cpu_s": cpu_s,
+    }
     python = [mutant for mutant in mutants if mutant.of.endswith(".py")]
     native = [mutant for mutant in mutants if mutant not in python]
     with ThreadPoolExecutor(cores) as pool:

@@ -46,7 +46,9 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1, help="of the sample")
     parser.add_argument("--programs", type=int, default=100, help="random programs for each")
     parser.add_argument("--cores", type=int, default=2, help="processes at once")
-    parser.add_argument("--cpu", type=float, default=120.0, help="CPU seconds for each")
+    parser.add_argument(
+        "--cpu", type=float, default=20.0, help="CPU seconds without progress: it hangs"
+    )
     parser.add_argument("--folder", type=Path, help="where to write them; else a temporary one")
     options = parser.parse_args()
     sites = [site for site in all_sites() if options.only in site.name]
@@ -83,7 +85,10 @@ def _prove(sites: Sequence[Site], folder: Path, options: argparse.Namespace) -> 
         if listed and result.status == "killed":
             print(f"survivors.toml calls it equivalent, and the proof finds it: {site.name}")
         shown_by = result.shown_by[:_SHORT]
-        print(f"{says:10} {site.number:5} {site.name}\n{'':17}{site.shown}\n{'':17}{shown_by}")
+        print(
+            f"{says:10} {site.number:5} {site.name}\n{'':17}{site.shown}\n{'':17}{shown_by}",
+            flush=True,
+        )
     for site in sorted(unexplained, key=lambda site: site.number):
         print(f"SURVIVED {site.number} {site.name}\n         {site.shown}")
     print(", ".join(f"{number} {says}" for says, number in sorted(counts.items())))

@@ -63,6 +63,10 @@ def run_job(job: dict[str, Any], say: Callable[[dict[str, Any]], None]) -> dict[
             from .proof import clock
 
             clock.install()
+        if "search_s" in job:
+            from blockmark_impls.coverage import build_with_coverage
+
+            build_with_coverage()
         if job["kind"] == "corpus":
             from .proof.corpus_job import prove_each
 

@@ -44,7 +44,7 @@ _CALLS = 160
 # How often a program looks at what its calls changed; some faults hide from constant looks.
 _LOOKS = (1, 1, 4, 16)
 _MOST_PACKED = 4_096
-_SIZED_LOOK, _BULK_LOOK, _LOAD_LOOKS = 8, 512, 6
+_SIZED_LOOK, _LONG_LOOK, _BULK_LOOK, _LOAD_LOOKS = 8, 200, 512, 6
 # Where every other size is refused, so many programs are played at the cell's own.
 _AT_THE_CELL, _AT_LEAST = 2, 20
 
@@ -159,7 +159,7 @@ class Proof:
         search.replay([read_calls(Path(f).read_text("utf-8"), f) for f in files])
         if seconds:
             search.run(seconds, self.job.get("search_programs"))
-        self.notes.append(search.summary)
+        self.notes = [search.summary]
         return [write_calls(*made) for made in search.new]
 
     def _make(self, config: PoolConfig) -> Any | None:
@@ -292,7 +292,7 @@ class Proof:
                 yield from ((0, call) for call in moves.calls(some))
                 yield from ((0, call) for call in moves.ebb(0))
 
-            self._play([checker], steps(), what, 64)
+            self._play([checker], steps(), what, _LONG_LOOK)
             if what == "long use":
                 self._loop_for_long(manager, config, checker.usable_blocks, rng)
 

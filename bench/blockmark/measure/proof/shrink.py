@@ -113,6 +113,8 @@ def smaller_numbers(value: int, least: int = 0) -> list[int]:
     """
     if value < 0:
         return [] if value == -1 else [-1]
+    if value <= least:
+        return []
     halves, half = [], (value - least) // 2
     while half:
         halves.append(value - half)

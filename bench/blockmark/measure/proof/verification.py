@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 # More random programs than this are the work of several processes, one behind the other.
 _CHUNK = 500
+_NO_MORE = {"programs": [], "pool_programs": [], "rows": 0, "long_use": 0}
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,9 +128,11 @@ def verify_all(
             if reason := pair.unavailable or prepared.refused.get(pair.cell.key):
                 return {"status": "unavailable", "reason": reason}
             job = verify_job(pair, prepared, effort, first=pair.cell == first, seed=plan.seed)
-            if pair.cell == first:
-                job |= {"search_s": search_s, "kept": files}
-            return _in_chunks({**job, "shrink": True}, timeout_s, stop)
+            job["shrink"] = True
+            answer = _in_chunks(job, timeout_s, stop)
+            if answer["status"] == "ok" and pair.cell == first and (search_s or files):
+                return _searched(job, answer, search_s, files, timeout_s, stop)
+            return answer
 
         pool = ThreadPoolExecutor(usable_cores())
         try:
@@ -144,6 +147,24 @@ def verify_all(
             pool.shutdown(wait=True, cancel_futures=True)
 
 
+def _searched(
+    job: dict[str, Any],
+    proved: dict[str, Any],
+    search_s: float,
+    files: list[str],
+    timeout_s: float,
+    stop: threading.Event,
+) -> dict[str, Any]:
+    """What was proved, and what a search adds: in a process of its own, since a header is
+    built otherwise for it.
+    """
+    request = {**job, **_NO_MORE, "random_programs": 0, "search_s": search_s, "kept": files}
+    found = Job(request, timeout_s, stop).result()
+    if found["status"] != "ok":
+        return found
+    return {**proved, "notes": [*proved["notes"], *found["notes"]], "kept": found["kept"]}
+
+
 def _in_chunks(job: dict[str, Any], timeout_s: float, stop: threading.Event) -> dict[str, Any]:
     """The answer to a job, its random programs a process for each chunk; the first that is
     not `ok` ends it.
@@ -154,13 +175,11 @@ def _in_chunks(job: dict[str, Any], timeout_s: float, stop: threading.Event) -> 
     for first in range(0, max(1, count), _CHUNK):
         chunk = {**job, "first_program": first, "random_programs": min(_CHUNK, count - first)}
         if first:
-            # Done with the first.
-            chunk |= {"programs": [], "rows": 0, "long_use": 0, "search_s": 0.0, "kept": []}
+            chunk |= _NO_MORE  # it was proved with the first
         answer = Job(chunk, timeout_s, stop).result()
         if answer["status"] != "ok":
             return answer
         total["operations"] += answer["operations"]
         total["steps"] += answer["steps"]
         total.setdefault("notes", answer.get("notes", []))
-        total.setdefault("kept", answer.get("kept", []))
     return {**total, "seconds": time.monotonic() - start}
