@@ -40,18 +40,6 @@ class ReadsTheCommandLine(HashMapManager):
             del self._free[free:]
 
 
-class LooksForTheOracle(FlatStackManager):
-    """A fork raises ref counts while the oracle's module is loaded; without it, it does not."""
-
-    fault = "detects the harness"
-
-    def fork(self, parent: int, child: int, num_blocks: int | None = None) -> None:
-        super().fork(parent, child, num_blocks)
-        if "blockmark.workload.oracle.model" not in sys.modules:
-            for block in self.block_table(child):
-                self._refs[block] -= 1
-
-
 class RightUntilUnread(VectorManager):
     """The fifth append since a table was read does not count its token."""
 

@@ -24,7 +24,11 @@ from .replayed import ReplayChecker
 from .shrink import Case, Shrinker, smaller_numbers
 
 # Seconds of CPU time.
-SHRINK_S = 6.0
+SHRINK_S = 10.0
+# Calls after each of which a look is cheap, and those with which it is not worth its time.
+_FEW, _MANY = 100, 2_000
+# Of a list that stays long its ends are shown.
+_SHOWN_FIRST, _SHOWN_LAST = 8, 24
 MakeManager = Callable[[PoolConfig], Any]
 MakePool = Callable[[int], Any]
 # Which of the managers, or pools, that are alive at once; and the call.
@@ -71,17 +75,20 @@ class ManagerFault:
     def shortest(self, seconds: float = SHRINK_S) -> list[str]:
         """The sizes, the calls with their numbers, and behind the last what is wrong."""
         # A program looks less often; the first call that differs is wanted, if looks do not
-        # hide it.
-        case, asked = None, self._look
-        for self._look in dict.fromkeys((1, asked)):
-            if case := self._attempt(*self._first):
-                break
+        # hide it, and a look after each of many calls does not take too long.
+        sizes, steps = self._first
+        looks = (1, self._look) if len(steps) <= _MANY else (self._look,)
+        case = next((made for look in looks if (made := self._with(sizes, steps, look))), None)
         if case is None:
             return [_NOT_AGAIN]
         shrinker = Shrinker(self._attempt, _smaller_steps, _smaller_sizes, _renamings)
         return written(shrinker.shrink(case, seconds))
 
     def _attempt(self, sizes: Sizes, steps: Sequence[Step]) -> Case[Sizes, Step] | None:
+        # Of a long list the last look is enough: most of it has to go first.
+        return self._with(sizes, steps, 1 if len(steps) <= _FEW else len(steps))
+
+    def _with(self, sizes: Sizes, steps: Sequence[Step], look: int) -> Case[Sizes, Step] | None:
         if _leaves_slots(self._first[0], sizes, steps):
             return None
         try:
@@ -96,7 +103,7 @@ class ManagerFault:
             try:
                 checkers[who].call(call)
                 answered = "then "
-                if number % self._look == 0 or number == len(steps):
+                if number % look == 0 or number == len(steps):
                     for checker in checkers:
                         checker.look()
             except Exception as error:
@@ -242,7 +249,13 @@ def _named(made: Sequence[str]) -> list[str]:
 
 def _numbered(calls: Sequence[str], says: str) -> list[str]:
     lines = [f"{number:>2}  {text}" for number, text in enumerate(calls, 1)]
-    return [*lines[:-1], f"{lines[-1]}  <- {says}"] if lines else [says]
+    if not lines:
+        return [says]
+    lines[-1] += f"  <- {says}"
+    between = len(lines) - _SHOWN_FIRST - _SHOWN_LAST
+    if between > 1:
+        lines[_SHOWN_FIRST:-_SHOWN_LAST] = [f"    ... {between:,} calls"]
+    return lines
 
 
 def _smaller_steps(step: Step) -> Iterator[Step]:

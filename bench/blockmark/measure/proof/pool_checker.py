@@ -5,6 +5,7 @@ the free count adds up, exhaustion changes nothing, and blocks come back as decl
 from __future__ import annotations
 
 from collections import deque
+from functools import partial
 from itertools import islice
 from operator import index
 from typing import TYPE_CHECKING, Any
@@ -30,7 +31,10 @@ class PoolChecker:
     `written` keeps the calls as one would write them, the last one too.
     """
 
-    def __init__(self, pool: Any, total_blocks: int, reuse_order: str) -> None:
+    def __init__(self, pool: Any, total_blocks: int, reuse_order: str, ask: int = 1) -> None:
+        """Every `ask` calls its `num_free` is asked for."""
+        self._ask = ask
+        self._arrays = False  # whether it hands out arrays, and so is given some
         self.pool = pool
         self.total_blocks = total_blocks
         self.usable_blocks = getattr(pool, "usable_blocks", total_blocks)
@@ -95,11 +99,11 @@ class PoolChecker:
         def give() -> None:
             if not ids:
                 return
-            given = list(ids)
+            given = self._given(ids)
             self.pool.give(given)
-            if given != ids:
-                raise WrongAnswer(f"changed the list to {shown(given)}", kind="arguments")
-            # The caller's list, who does with it as he likes.
+            if list(given) != ids:
+                raise WrongAnswer(f"changed what it was given: {shown(given)}", kind="arguments")
+            # The caller's, who does with it as he likes.
             given[:] = [_SCRIBBLE] * len(ids)
             for block in ids:
                 del self.out[block]
@@ -108,13 +112,27 @@ class PoolChecker:
 
         self._do(f"give({ids if len(ids) <= _MOST_WRITTEN else shown(ids)})", give)
 
+    def _given(self, ids: list[int]) -> Any:
+        """The ids as one gives them who has them from `take`."""
+        if not self._arrays or self.operations % 2:
+            return list(ids)
+        import numpy as np
+
+        return np.array(ids)
+
     def give_twice(self) -> None:
-        """Give the block that is out longest twice in one call, where that is refused."""
-        if not getattr(self.pool, "refuses_double_give", False) or not self.out:
+        """Give what can't be given, where that is refused: a block twice in one call, one that
+        is free, and numbers that are no blocks.
+        """
+        if not getattr(self.pool, "refuses_double_give", False):
             return
-        block = next(iter(self.out))
-        call = f"give({[block, block]})"
-        self._do(call, lambda: self._refused(lambda: self.pool.give([block, block]), ValueError))
+        free = self._free.find(1)
+        wrong = [[block, block] for block in islice(self.out, 1)]
+        wrong += [[free]] if free >= 0 else []
+        wrong += [[*islice(self.out, 1), -1], [self.total_blocks]]
+        for ids in wrong:
+            call = f"give({ids})"
+            self._do(call, partial(self._refused, partial(self.pool.give, ids), ValueError))
 
     def remove(self, block: int) -> None:
         """Take one block by its id, or find that it is not free."""
@@ -189,7 +207,8 @@ class PoolChecker:
         self.written.append(text)
         try:
             act()
-            self._compare_free("then num_free is")
+            if self.operations % self._ask == 0:
+                self._compare_free("then num_free is")
             self._compare_answers()
         except Exception as error:
             raise_if_short(error)
@@ -200,6 +219,7 @@ class PoolChecker:
             self._refused(lambda: self.pool.take(k), OutOfBlocks)
             return
         answer = self.pool.take(k)
+        self._arrays = hasattr(answer, "shape")
         try:
             ids = [index(block) for block in answer]
         except TypeError:

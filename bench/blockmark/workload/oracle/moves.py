@@ -220,7 +220,8 @@ class Moves:
         full = table.tokens // self.config.block_size if table else 0
         if rng.random() < 0.6 or not full:
             return Call("fork", (parent, child, None))
-        return Call("fork", (parent, child, around(rng, full, (full,))))
+        # One more than are full may be the last block, partly filled, which is no prefix.
+        return Call("fork", (parent, child, around(rng, full + (rng.random() < 0.15), (full,))))
 
     def _free(self) -> Call:
         return Call("free", (self._slot(),))

@@ -32,7 +32,8 @@ class PoolCall:
     many. `give`: ranks of blocks that are out, each of those that are left; `oldest`,
     `newest`: so many of them are given, in the order in which they were taken or against it;
     `range`: those that are out from an id on, so many. `remove`: an id. `drain`: all that is
-    free is taken. `twice`: the oldest is given twice in one call, where the pool refuses that.
+    free is taken. `twice`: what is not out, or is named twice, is given where the pool says that
+    it refuses that.
     """
 
     method: str
