@@ -175,10 +175,10 @@ class MapManager {
     return found->second;
   }
 
-  short ref_count(std::int64_t block) const {
+  long ref_count(std::int64_t block) const {
     if (block < 0 || block >= sizes_.total_blocks) blockmark::throw_value("no such block");
     const auto found = refs_.find(static_cast<id_type>(block));
-    return found == refs_.end() ? short{0} : static_cast<short>(found->second);
+    return found == refs_.end() ? 0 : found->second;
   }
   std::size_t num_free() const { return free_.size(); }
   int num_tokens(std::int64_t seq) const { return static_cast<int>(live(seq).tokens); }

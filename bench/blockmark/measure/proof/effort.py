@@ -10,8 +10,8 @@ from blockmark.workload.oracle.sized import ROWS
 @dataclass(frozen=True, slots=True)
 class Effort:
     """`programs`: random programs on tiny managers, and of a pool. `rows`: managers of all
-    sizes (`workload/oracle/sized.py`). `long_use`: calls on one manager that is used for
-    long; it also loops over what ends as it began. `operations`: of each load, in whole steps.
+    sizes (`workload/oracle/sized.py`). `long_use`: calls on one manager, and between them it
+    loops for long over what ends as it began. `operations`: of each load, in whole steps.
     """
 
     programs: int
@@ -35,5 +35,5 @@ class Effort:
 
 QUICK = Effort(programs=6, rows=0, long_use=0, operations=8_000)
 BEFORE_MEASURING = Effort(programs=20, rows=0, long_use=0, operations=24_000)
-DEFAULT = Effort(programs=100, rows=ROWS, long_use=130_000, operations=120_000)
-EXHAUSTIVE = Effort(programs=10_000, rows=ROWS, long_use=130_000, operations=120_000)
+DEFAULT = Effort(programs=100, rows=ROWS, long_use=30_000, operations=120_000)
+EXHAUSTIVE = Effort(programs=10_000, rows=ROWS, long_use=300_000, operations=120_000)

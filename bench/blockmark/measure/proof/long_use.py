@@ -13,7 +13,6 @@ from blockmark.workload.oracle.moves import Moves, apply_to_oracle
 from blockmark_impls.contract import PoolConfig
 
 from .checker import Checker, WrongAnswer, located
-from .clock import move_on
 from .heap import held
 
 if TYPE_CHECKING:
@@ -45,7 +44,7 @@ def loop_program(
 
 
 def play_for_long(replay: Replay, manager: Any, config: PoolConfig, program: Program) -> None:
-    """Loop over `program`, and look at what is held afterwards; then it is a day later.
+    """Loop over `program`, and look at what is held afterwards.
 
     Raises WrongAnswer where something is left, or what is held grows with every sequence
     that has ended.
@@ -63,7 +62,6 @@ def play_for_long(replay: Replay, manager: Any, config: PoolConfig, program: Pro
         if len(readings) > _LEAST_CHUNKS and time.process_time() - started > _MOST_CPU_S:
             break
     check_held(readings, sequences * (_LOOPS // _CHUNKS), "sequence that has ended")
-    move_on(DAY_S)
 
 
 def check_held(readings: Sequence[tuple[int, int]], ended: int, what: str) -> None:

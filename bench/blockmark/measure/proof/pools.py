@@ -101,7 +101,7 @@ class _PoolProof:
             if number >= job.get("rows", 0):
                 break
             self._play([total], ((0, call) for call in program), f"pool of size {number}")
-        if calls := job.get("long_use", 0) // 4:
+        if calls := job.get("long_use", 0) // 2:
             self._use_for_long(calls, random.Random(f"{seed}/pool for long"))
         self._every_id()
 

@@ -25,8 +25,9 @@ from ..missing import name_missing
 from ..replay import MissingOperationsError, bind
 from ..subject_setup import as_the_load_asks
 from .checker import Checker, Verified, WrongAnswer, located, raise_if_short
+from .clock import move_on
 from .counterexample import Found, ManagerFault, ReplayFault
-from .long_use import LONG_USE, loop_program, play_for_long
+from .long_use import DAY_S, LONG_USE, loop_program, play_for_long
 from .pools import program_numbers, prove_pool
 from .replayed import ReplayChecker
 
@@ -284,7 +285,7 @@ class Proof:
         if (fitting := self._fitting(replace(LONG_USE, id_bits=self.cell.id_bits))) is None:
             return
         manager, config = fitting
-        for what, some in (("long use", calls), ("use after long use", calls // 40)):
+        for what, some in (("long use", 2 * calls // 3), ("use after long use", calls // 3)):
             checker = Checker(manager, config, self.impl.reuse_order, 1)
             moves = self._moves(checker, rng, swarm=False)
 
@@ -295,6 +296,7 @@ class Proof:
             self._play([checker], steps(), what, _LONG_LOOK)
             if what == "long use":
                 self._loop_for_long(manager, config, checker.usable_blocks, rng)
+                move_on(DAY_S)
 
     def _loop_for_long(
         self, manager: Any, config: PoolConfig, usable: int, rng: random.Random
