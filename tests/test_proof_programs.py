@@ -352,7 +352,7 @@ def test_nearly_every_edge_of_every_dimension_is_reached() -> None:
         powers = [2**k for k in range(17) if 2**k <= row.limit]
         edges = {p + by for p in powers for by in (-1, 0, 1) if 1 <= p + by <= row.limit}
         assert row.edges == len(edges), row
-        assert row.reached >= 0.9 * len(edges), row
+        assert row.reached >= 0.85 * len(edges), row
         assert row.values >= row.reached
         assert row.largest >= row.limit, row
 
