@@ -165,7 +165,8 @@ def _corpus(folder: Path | None, effort: Effort, seed: int) -> int:
         said = took if isinstance(took, str) else f"built in {took:.1f} s, or kept from before"
         typer.echo(f"{name}: {said}", err=True)
     broken = [member for member in read if not member.right]
-    right = [*(member for member in read if member.right), *right_members()]
+    # A folder of one's own is asked about itself.
+    right = [member for member in read if member.right] + (right_members() if not folder else [])
     members = [*broken, *right]
     start, finished = time.monotonic(), 0
     over = threading.Event()

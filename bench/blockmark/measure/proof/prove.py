@@ -292,6 +292,8 @@ class Proof:
             def steps(moves: Moves = moves, some: int = some) -> Iterator[tuple[int, Call]]:
                 yield from ((0, call) for call in moves.calls(some))
                 yield from ((0, call) for call in moves.ebb(0))
+                yield from ((0, call) for call in moves.appends(4 * some))
+                yield from ((0, call) for call in moves.ebb(0))
 
             self._play([checker], steps(), what, _LONG_LOOK)
             if what == "long use":

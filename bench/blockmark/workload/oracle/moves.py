@@ -146,6 +146,24 @@ class Moves:
             if seq not in self.oracle.tables:
                 yield Call("allocate", (seq, size * min(surplus, widest)))
 
+    def appends(self, count: int) -> Iterator[Call]:
+        """So many tokens one by one, to each sequence in its turn; one that is full ends, and
+        another begins.
+        """
+        oracle, most = self.oracle, self.config.max_blocks_per_seq * self.config.block_size
+        slots = max(1, min(self.config.max_seqs, 8))
+        for number in range(count):
+            seq = number % slots
+            table = oracle.tables.get(seq)
+            if table is not None and (table.tokens >= most or oracle.num_free_blocks < 2):
+                yield Call("free", (seq,))
+                table = None
+            if table is None:
+                if not oracle.num_free_blocks:
+                    return
+                yield Call("allocate", (seq, 1))
+            yield Call("append_slot", (seq,))
+
     def ebb(self, kept: int) -> Iterator[Call]:
         """Sequences end, in one order or another, until `kept` are left."""
         self.in_bulk = True
@@ -258,7 +276,12 @@ class Moves:
             case "extend":
                 return Call(name, (rng.choice((live, unknown)), rng.choice((-1, far))))
             case "truncate" | "drop_front":
-                return Call(name, (rng.choice((live, unknown)), rng.choice((bad, -1, far))))
+                # One more than there are is the edge that is easily missed.
+                table = self.oracle.tables.get(live)
+                tokens, length = (table.tokens, len(table.blocks)) if table else (0, 0)
+                one_more = tokens + 1 if name == "truncate" else length
+                seq = rng.choice((live, live, unknown))
+                return Call(name, (seq, rng.choice((bad, -1, far, one_more, one_more))))
             case "append_slot" | "free":
                 return Call(name, (unknown,))
             case "lookup":
