@@ -188,7 +188,9 @@ def test_a_faulty_manager_is_shown_by_the_fewest_calls(make: Any, wanted: list[s
 
 def test_a_fault_that_does_not_come_back_is_not_shrunk() -> None:
     config, calls, _ = found_in(Unrepeatable)
-    (line,) = ManagerFault(Unrepeatable, "LIFO", (config,), [(0, call) for call in calls]).shortest(5.0)
+    (line,) = ManagerFault(Unrepeatable, "LIFO", (config,), [(0, call) for call in calls]).shortest(
+        5.0
+    )
     assert "did not show again" in line
 
 

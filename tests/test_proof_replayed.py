@@ -99,9 +99,6 @@ class Keeps(VectorManager):
             CopiesMore,
             "per-op",
             "append: ",
-            marks=pytest.mark.xfail(
-                reason="where no copy is due, none that is answered is looked at", strict=True
-            ),
         ),
         (Packs, "per-op", "pack: answered"),
         (Says, "per-op", "can_allocate: answered"),
@@ -297,7 +294,6 @@ def test_wrong_answers_are_told_where(records: list[int], where: str, says: str)
     assert str(raised.value).startswith(f"{where}: {says}")
 
 
-@pytest.mark.xfail(reason="answers are compared only where some are due", strict=True)
 def test_a_copy_that_is_not_due_is_wrong() -> None:
     with pytest.raises(WrongAnswer, match="extend: 2 numbers were answered where there are 0"):
         held([*COPY, 3, 2, B, C, *LOOKUPS, *ROWS, *CAN])
@@ -330,9 +326,6 @@ def test_the_state_is_compared_as_well() -> None:
         lookup_checked(1, 4)
 
 
-@pytest.mark.xfail(
-    reason="ids that were answered are not held against the tables in the end", strict=True
-)
 def test_an_answer_under_another_name_throughout_is_wrong() -> None:
     with pytest.raises(WrongAnswer):
         lookup_checked(6, 3)

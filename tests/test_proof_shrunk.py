@@ -102,7 +102,6 @@ def test_a_run_is_shown_in_a_pool_that_has_it() -> None:
     ]
 
 
-@pytest.mark.xfail(reason="a pool beside it stays in the list, though nothing is asked of it")
 def test_what_one_pool_shows_is_shown_with_one() -> None:
     calls = [(0, PoolCall("take", (5,))), (1, PoolCall("find_contiguous", (9,)))]
     lines = PoolFault(MissesThree, "next-fit", (24, 24), calls).shortest(5.0)

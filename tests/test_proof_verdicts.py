@@ -168,9 +168,6 @@ def test_one_size_alone_hides_nothing() -> None:
     assert "blocks are free; it should be" in reason(OneSizeThatForgets, **ROWS)
 
 
-@pytest.mark.xfail(
-    reason="without rows nothing is played where every size but the cell's is refused", strict=True
-)
 def test_one_size_alone_hides_nothing_from_a_quick_proof() -> None:
     assert "blocks are free; it should be" in reason(OneSizeThatForgets)
 
@@ -207,7 +204,6 @@ def test_without_what_every_model_needs_there_is_no_verdict(name: str) -> None:
         pytest.param("ended", id="text"),
     ],
 )
-@pytest.mark.xfail(reason="the loop's answers are read where none is asked for", strict=True)
 def test_what_an_operation_without_an_answer_returns_is_nobodys_business(answer: str) -> None:
     class Chatty(VectorManager):
         def free(self, seq: int) -> Any:
@@ -217,7 +213,6 @@ def test_what_an_operation_without_an_answer_returns_is_nobodys_business(answer:
     assert notes(Chatty) == []
 
 
-@pytest.mark.xfail(reason="a Copy of NumPy's numbers is taken for packed rows", strict=True)
 def test_copies_may_name_blocks_by_numbers_of_numpys() -> None:
     import numpy as np
 

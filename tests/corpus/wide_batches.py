@@ -180,17 +180,6 @@ class CountsBlocksFirst(FlatStackNumpyManager):
         return super().append_slots(seqs)
 
 
-class NoBatchIsNone(FlatStackNumpyManager):
-    """`append_slots` of no sequence raises ValueError."""
-
-    fault = "append_slots"
-
-    def append_slots(self, seqs: Any) -> list[Copy]:
-        if seqs.max() < 0:
-            raise UnknownSequence(f"sequence {seqs[0]} does not exist")
-        return super().append_slots(seqs)
-
-
 class KeepsOneBackInBatches(FlatStackNumpyManager):
     """`append_slots` does not take the last free blocks when it needs exactly those."""
 

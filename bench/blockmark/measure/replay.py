@@ -206,12 +206,12 @@ class PythonReplay:
                 if code in self._batched or code is Op.PACK:
                     # One call for the whole run, as it is timed.
                     execute, a, b, c = self._call(code, begin, end)
-                    _record(record, begin, execute(a, b, c))
+                    _record(record, begin, code, execute(a, b, c))
                     continue
                 execute = self._executors[code]
                 for i in range(begin, end):
                     answer = execute((program.a[i],), (program.b[i],), (program.c[i],))
-                    _record(record, i, answer)
+                    _record(record, i, code, answer)
         return record
 
     def run_each(self, first: int, steps: int, one: Recorder, two: Recorder) -> None:
@@ -397,11 +397,18 @@ def _batch_executors(manager: Any) -> dict[Op, Executor]:
     return found
 
 
-def _record(record: list[int], index: int, answer: Any) -> None:
-    """Put down what an operation answered: a number, blocks, copies or rows."""
-    if answer is None:
+_ANSWERING = {
+    Op.CAN_ALLOCATE, Op.APPEND, Op.EXTEND, Op.LOOKUP, Op.LOOKUP_CHAIN, Op.PACK, Op.TAKE, Op.FIND,
+}  # fmt: skip
+
+
+def _record(record: list[int], index: int, code: Op, answer: Any) -> None:
+    """Put down what an operation answered: a number, blocks, copies or rows. What one that
+    answers nothing returns is its own affair.
+    """
+    if answer is None or code not in _ANSWERING:
         return
-    if isinstance(answer, tuple) and hasattr(answer[0], "shape"):
+    if code is Op.PACK:
         rows, lengths = answer
         numbers = [n for row, size in zip(rows, lengths, strict=True) for n in (size, *row)]
     elif isinstance(answer, bool | int) or not hasattr(answer, "__iter__"):

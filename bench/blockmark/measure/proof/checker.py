@@ -29,7 +29,7 @@ BATCHES = ("append_slots", "lookup_slots")
 _SMALL_TABLES, _SMALL_BLOCKS = 12, 200
 # Of a large manager a look compares what was touched, and so many others.
 _OTHERS, _MOST_TOUCHED, _MOST_ENTRIES, _MOST_CELLS = 3, 24, 2_000, 40_000
-_ASKED_FOR_BYTES = 16.0
+_MOST_ROWS, _ASKED_FOR_BYTES = 300, 16.0
 _SCRIBBLE = -77
 
 
@@ -464,13 +464,14 @@ class Checker:
         don't fit, or of sequences that are none, are refused.
         """
         rng, tables = self._rng, self.oracle.tables
-        if len(seqs) > 64:
-            seqs = rng.sample(seqs, 64)
+        if len(seqs) > _MOST_ROWS:
+            seqs = rng.sample(seqs, _MOST_ROWS)
         style = rng.randrange(4)
         if style == 1:
             seqs = seqs[::-1]
         elif style == 2 and seqs:
-            seqs = [*seqs, *rng.choices(seqs, k=2)]
+            # Some twice and more, in batches of every width.
+            seqs = rng.choices(seqs, k=around(rng, _MOST_ROWS, (len(seqs),)))
         rows = self._rows(seqs)
         widest = max((len(row) for _, row in rows), default=0)
         while rows and len(rows) * widest > _MOST_CELLS and len(rows) > 1:

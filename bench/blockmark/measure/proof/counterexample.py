@@ -81,6 +81,9 @@ class ManagerFault:
         case = next((made for look in looks if (made := self._with(sizes, steps, look))), None)
         if case is None:
             return [_NOT_AGAIN]
+        alone = _alone(case)
+        if (made := self._with(*alone, 1 if len(steps) <= _MANY else len(steps))) is not None:
+            case, self._first = made, alone
         shrinker = Shrinker(self._attempt, _smaller_steps, _smaller_sizes, _renamings)
         return written(shrinker.shrink(case, seconds))
 
@@ -178,6 +181,7 @@ class PoolFault:
         case = self._attempt(*self._first)
         if case is None:
             return [_NOT_AGAIN]
+        case = self._attempt(*_alone(case)) or case
         shrinker = Shrinker(self._attempt, _smaller_pool_steps, _smaller_pool_sizes, _with_drains)
         case = shrinker.shrink(case, seconds)
         _, lines, says = self._play(case.size, case.steps)
@@ -216,6 +220,12 @@ class PoolFault:
             lines += [prefix[who] + text for text in checker.written]
             checker.written.clear()
         return len(steps), lines, None
+
+
+def _alone(case: Case[Any, Any]) -> tuple[Any, list[Any]]:
+    """Of two that are alive at once the one that the last call is made on, by itself."""
+    who = case.steps[-1][0]
+    return (case.size[who],), [(0, call) for each, call in case.steps if each == who]
 
 
 def _leaves_slots(before: Sizes, sizes: Sizes, steps: Sequence[Step]) -> bool:

@@ -61,7 +61,9 @@ class Search:
 
     def replay(self, kept: Sequence[_Made]) -> None:
         """Programs that were kept before. Raises WrongAnswer."""
-        for number, (config, calls) in enumerate(kept):
+        for number, (config, made) in enumerate(kept):
+            # A folder may serve several targets, of which some have more operations.
+            calls = [call for call in made if call.method not in self.left_out]
             self._play(config, calls, f"kept program {number}")
             self.kept.append((config, calls))
 
@@ -115,7 +117,10 @@ class Search:
         config, calls = self.kept[around(rng, len(self.kept), (len(self.kept),)) - 1]
         for _ in range(rng.randint(1, 3)):
             config, calls = self._changed(rng, config, calls)
-        return config, calls[:_LONGEST]
+        # Slots that are none are another question, which the proof asks.
+        slots = range(config.max_seqs)
+        within = [call for call in calls if all(seq in slots for seq in call.sequences)]
+        return config, within[:_LONGEST]
 
     def _changed(self, rng: random.Random, config: PoolConfig, calls: list[Call]) -> _Made:
         if not calls:
@@ -153,7 +158,7 @@ class Search:
         for call in calls:
             apply_to_oracle(oracle, call)
         moves = Moves(oracle, rng, left_out=self.left_out, swarm=True, slots_beyond=False)
-        for call in moves.calls(around(rng, _CALLS)):
+        for call in moves.calls(_CALLS):
             apply_to_oracle(oracle, call)
             yield call
 
@@ -202,7 +207,8 @@ def _some_config(rng: random.Random, id_bits: int) -> PoolConfig:
 def _is_small(config: PoolConfig) -> bool:
     """Whether a manager of these sizes takes no more memory than any that is drawn anew."""
     entries = config.max_seqs * config.max_blocks_per_seq
-    return max(entries, config.total_blocks, config.block_size) <= _LARGEST * 64
+    tokens = config.max_blocks_per_seq * config.block_size
+    return max(entries, config.total_blocks, config.block_size, tokens >> 8) <= _LARGEST * 64
 
 
 def _other_operand(rng: random.Random, config: PoolConfig, call: Call) -> Call:

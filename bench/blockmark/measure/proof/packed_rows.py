@@ -59,9 +59,11 @@ class _Buffer:
         import numpy as np
 
         self.rows = np.full((count + 2, width + 2 * margin), _UNTOUCHED, dtype=np.int32)
-        self.sizes = np.full(count + 2, _UNTOUCHED, dtype=np.int32)
+        # Beside wider rows, lengths that are every other entry of an array.
+        step = 2 if margin else 1
+        self.sizes = np.full(step * (count + 2), _UNTOUCHED, dtype=np.int32)
         self.out = self.rows[1 : count + 1, margin : margin + width]
-        self.lengths = self.sizes[1 : count + 1]
+        self.lengths = self.sizes[step : step * (count + 1) : step]
 
     def wrote_outside(self) -> bool:
         """Whether a guard has changed. What lies between them is lost."""
@@ -83,6 +85,8 @@ def packed_fault(
 
     named = [seq for seq, _ in rows]
     seqs = arrays.of("write_block_tables", named)
+    if margin:
+        seqs = np.repeat(seqs, 2)[::2]
     buffer = _Buffer(len(rows), width, margin)
     wanted = np.zeros((len(rows), width), dtype=np.int32)
     for line, (_, blocks) in zip(wanted, rows, strict=True):

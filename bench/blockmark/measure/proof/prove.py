@@ -133,6 +133,9 @@ class Proof:
             self._try_slots_beyond()
         for number in numbers:
             self._tiny(number, random.Random(f"{seed}/{number}"))
+        if self._refused and not self.done.operations and not self.job.get("rows", 0):
+            # It takes hardly any size but the cell's: so there.
+            self._at_the_cell(_AT_LEAST)
         if 0 in numbers:
             if self.job.get("rows", 0):
                 self._all_sizes(seed)
@@ -262,9 +265,12 @@ class Proof:
             served = self._play([checker], calls, f"size {one.number}", _SIZED_LOOK, moves)
             if one.number % 2:
                 self._replay(fitting[1], served, f"replay of size {one.number}")
-        here = _AT_THE_CELL if played or not self._refused else _AT_LEAST
-        for number in range(here):
-            rng = random.Random(f"{seed}/cell {number}")
+        self._at_the_cell(_AT_THE_CELL if played or not self._refused else _AT_LEAST)
+
+    def _at_the_cell(self, programs: int) -> None:
+        """Random calls on managers of the cell's own size."""
+        for number in range(programs):
+            rng = random.Random(f"{self.job['seed']}/cell {number}")
             made = self.impl.make_manager(self.cell)
             self._programs([(made, self.cell)], f"program {number} of the cell's size", rng, 16)
 

@@ -81,7 +81,10 @@ def _call(line: str) -> Call:
         raise ValueError(f"{line[:60]!r}: operands must be whole numbers, lists or None") from None
     if len(operands) != _OPERANDS.get(method, 2):
         raise ValueError(f"{method} takes {_OPERANDS.get(method, 2)} operands")
-    return Call(method, tuple(_operand(method, place, x) for place, x in enumerate(operands)))
+    call = Call(method, tuple(_operand(method, place, x) for place, x in enumerate(operands)))
+    if len({len(column) for column in call.operands if isinstance(column, tuple)}) > 1:
+        raise ValueError(f"{method} takes lists of one length")
+    return call
 
 
 def _operand(method: str, place: int, value: object) -> int | tuple[int, ...] | None:
