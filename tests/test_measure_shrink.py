@@ -12,8 +12,8 @@ from blockmark.measure.proof.checker import Checker
 from blockmark.measure.proof.counterexample import ManagerFault, PoolFault, ReplayFault
 from blockmark.measure.proof.shrink import Case, Shrinker, smaller_numbers
 from blockmark.workload.oracle.calls import Call, calls_of, renumbered
-from blockmark.workload.oracle.pool_calls import random_pool_program
 from blockmark.workload.oracle.moves import random_program, small_config
+from blockmark.workload.oracle.pool_calls import random_pool_program
 from blockmark.workload.program import Program
 from blockmark_impls.contract import Copy, PoolConfig
 from blockmark_impls.python.list_pool import ListPool

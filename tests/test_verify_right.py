@@ -9,8 +9,8 @@ import pytest
 
 from blockmark.measure.proof.checker import Checker
 from blockmark.measure.proof.pool_checker import PoolChecker
-from blockmark.workload.oracle.pool_calls import OPTIONAL, SIZES, random_pool_program
 from blockmark.workload.oracle.moves import random_program, small_config
+from blockmark.workload.oracle.pool_calls import OPTIONAL, SIZES, random_pool_program
 from blockmark.workload.program import Program
 from blockmark_impls.contract import PoolConfig
 from blockmark_impls.registry import names_of, resolve
