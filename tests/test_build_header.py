@@ -124,7 +124,7 @@ def test_a_name_for_several_classes_is_refused() -> None:
 def test_each_offer_is_verified_in_a_process_of_its_own(tmp_path: Path) -> None:
     done = blockmark(
         "verify",
-        *("--impl", str(HEADER), "--programs", "20", "--set", "block_size=16"),
+        *("--impl", str(HEADER), "--quick", "--set", "block_size=16"),
         cwd=tmp_path,
     )
     # Behind a wrong one stand, indented, the calls that show it.
@@ -147,7 +147,7 @@ def test_each_offer_is_verified_in_a_process_of_its_own(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["MapManager", "ReadingManager"])
 def test_what_the_concept_of_a_manager_asks_for_is_enough(tmp_path: Path, name: str) -> None:
     small = ("--set", "block_size=4", "--set", "concurrency=8", "--set", "total_blocks=256")
-    words = ("--impl", f"mine={FROM_SCRATCH}:{name}", "--programs", "5", *small)
+    words = ("--impl", f"mine={FROM_SCRATCH}:{name}", "--quick", *small)
     done = blockmark("verify", *words, "--set", "max_blocks_per_seq=16", cwd=tmp_path)
     assert done.stdout.startswith("ok       mine  block_size 4 "), done.stdout + done.stderr
     assert done.returncode == 0

@@ -38,7 +38,7 @@ def lines(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     words = [word for name in EXPECTED for word in ("--impl", f"{name}={BREAKING}:{name}")]
     done = blockmark(
         "verify",
-        *("--set", "block_size=16", "--programs", "5", "--timeout", "4"),
+        *("--set", "block_size=16", "--quick", "--timeout", "4"),
         *words,
         *("--impl", "vector/py"),
         cwd=tmp_path_factory.mktemp("breaking"),
@@ -122,7 +122,7 @@ def test_what_can_not_be_loaded_is_a_result_and_the_others_finish(
 
 def test_verify_says_once_what_can_not_be_loaded(tmp_path: Path) -> None:
     """In a scenario of two cells, beside one that is proved."""
-    words = ("--impl", "mine=missing.py:Manager", "--impl", "vector/py", "--programs", "2")
+    words = ("--impl", "mine=missing.py:Manager", "--impl", "vector/py", "--quick")
     done = blockmark("verify", *words, cwd=tmp_path)
     assert done.returncode == 3
     assert [line.split()[0] for line in done.stdout.splitlines()] == ["failed", "ok", "ok"]

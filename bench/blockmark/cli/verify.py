@@ -32,6 +32,9 @@ def command(
     exhaustive: Annotated[
         bool, typer.Option("--exhaustive", help="10,000 random programs per implementation.")
     ] = False,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="What a quick run proves: tiny managers and the load.")
+    ] = False,
     corpus: Annotated[
         bool,
         typer.Option(
@@ -85,12 +88,12 @@ def command(
         raise typer.BadParameter("--splice goes with --coverage")
     if coverage:
         return _coverage(seed or 1, splice)
-    if programs is not None and exhaustive:
-        raise typer.BadParameter("--programs and --exhaustive both say how many; give one")
+    if (programs is not None) + exhaustive + quick > 1:
+        raise typer.BadParameter("--programs, --exhaustive and --quick say how many; give one")
     if folder is not None and not corpus:
         raise typer.BadParameter(f"{folder}: a folder goes with --corpus; a class with --impl")
     if corpus:
-        if impl or setting or exhaustive or fuzz or keep:
+        if impl or setting or exhaustive or quick or fuzz or keep:
             raise typer.BadParameter("--corpus goes with --programs and --seed alone")
         return _corpus(folder, _effort(programs), seed or 1)
     from blockmark.measure.proof.verification import verify_all
@@ -107,7 +110,7 @@ def command(
     found = verify_all(
         find_scenario("decode").override(settings),
         impl or [],
-        _effort(programs, exhaustive=exhaustive),
+        _effort(programs, exhaustive=exhaustive, quick=quick),
         seed=seed,
         timeout_s=timeout,
         search_s=search_s,
@@ -123,12 +126,12 @@ def command(
     return EXIT_NOTHING if states & {"failed", "timeout"} or "ok" not in states else 0
 
 
-def _effort(programs: int | None, *, exhaustive: bool = False) -> Effort:
+def _effort(programs: int | None, *, exhaustive: bool = False, quick: bool = False) -> Effort:
     from dataclasses import replace
 
-    from blockmark.measure.proof.effort import DEFAULT, EXHAUSTIVE
+    from blockmark.measure.proof.effort import DEFAULT, EXHAUSTIVE, QUICK
 
-    effort = EXHAUSTIVE if exhaustive else DEFAULT
+    effort = EXHAUSTIVE if exhaustive else QUICK if quick else DEFAULT
     return effort if programs is None else replace(effort, programs=programs)
 
 
