@@ -42,6 +42,7 @@ def main() -> None:
         "--write", type=int, metavar="NUMBER", help="write one as a target and stop"
     )
     parser.add_argument("--only", default="", metavar="TEXT", help="sites with this in their names")
+    parser.add_argument("--listed", action="store_true", help="only those of survivors.toml")
     parser.add_argument("--sample", type=int, metavar="N", help="so many of them, drawn by lot")
     parser.add_argument("--seed", type=int, default=1, help="of the sample")
     parser.add_argument("--programs", type=int, default=100, help="random programs for each")
@@ -52,6 +53,9 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, help="where to write them; else a temporary one")
     options = parser.parse_args()
     sites = [site for site in all_sites() if options.only in site.name]
+    if options.listed:
+        listed = read_survivors(SURVIVORS)
+        sites = [site for site in sites if site.name in listed]
     if options.write is not None:
         site = all_sites()[options.write]
         mutant = site.mutant(FILES[site.of][0])
@@ -121,8 +125,8 @@ def _results(
 
 def read_survivors(file: Path) -> dict[str, str]:
     """Why each of them is no other program, by its name."""
-    rows = tomllib.loads(file.read_text("utf-8")).get("survivor", [])
-    return {row["mutant"]: row["reason"] for row in rows}
+    rows = tomllib.loads(file.read_text("utf-8"))["survivor"]
+    return {name: row["reason"] for row in rows for name in row["mutants"]}
 
 
 if __name__ == "__main__":
