@@ -76,9 +76,11 @@ class VllmManager:
         self._grow(seq, 1)
 
     def extend(self, seq: int, num_tokens: int) -> list[Any]:
+        if seq not in self._requests:
+            raise UnknownSequence(f"sequence {seq}")
         if num_tokens < 0:
             raise ValueError("num_tokens must not be negative")
-        if num_tokens or seq not in self._requests:
+        if num_tokens:
             self._grow(seq, num_tokens)
         return []
 

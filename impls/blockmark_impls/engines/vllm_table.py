@@ -88,6 +88,8 @@ class VllmTable(VectorManager):
         self, seqs: NDArray[np.int32], out: NDArray[np.int32], lengths: NDArray[np.int32]
     ) -> None:
         count = len(seqs)
+        if count and not 0 <= seqs.min() <= seqs.max() < len(self._rows.num_blocks_per_row):
+            raise UnknownSequence("a sequence that is no slot")
         if self._incremental:
             for seq in self._stale:
                 self._append_new(seq)

@@ -471,7 +471,8 @@ class Checker:
             seqs = seqs[::-1]
         elif style == 2 and seqs:
             # Some twice and more, in batches of every width.
-            seqs = rng.choices(seqs, k=around(rng, _MOST_ROWS, (len(seqs),)))
+            most = min(_MOST_ROWS, self.config.max_seqs)
+            seqs = rng.choices(seqs, k=around(rng, most, (len(seqs),)))
         rows = self._rows(seqs)
         widest = max((len(row) for _, row in rows), default=0)
         while rows and len(rows) * widest > _MOST_CELLS and len(rows) > 1:

@@ -95,13 +95,13 @@ def prove(impl: Provable, config: PoolConfig, job: dict[str, Any]) -> dict[str, 
             answer["shown_by"] = wrong.fault.shortest()
         return answer
     done = proof.done
-    return {
+    answer = {
         "status": "ok",
         "operations": done.operations,
         "steps": done.steps,
         "notes": proof.notes,
-        "kept": kept,
     }
+    return {**answer, "kept": kept} if kept else answer
 
 
 @dataclass(slots=True)

@@ -162,7 +162,7 @@ def _searched(
     found = Job(request, timeout_s, stop).result()
     if found["status"] != "ok":
         return found
-    return {**proved, "notes": [*proved["notes"], *found["notes"]], "kept": found["kept"]}
+    return {**proved, "notes": [*proved["notes"], *found["notes"]], "kept": found.get("kept", [])}
 
 
 def _in_chunks(job: dict[str, Any], timeout_s: float, stop: threading.Event) -> dict[str, Any]:

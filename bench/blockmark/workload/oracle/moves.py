@@ -195,7 +195,7 @@ class Moves:
         return Call("append_slot", (self._slot(),))
 
     def _append_slots(self) -> Call:
-        return Call("append_slots", (self._batch(),))
+        return Call("append_slots", (self._batch(self.config.max_seqs),))
 
     def _extend(self, seq: int | None = None) -> Call:
         config, rng = self.config, self.rng
@@ -255,7 +255,8 @@ class Moves:
     def _write_block_tables(self) -> Call:
         # Rows are as wide as the widest: few of the long ones are packed at a time.
         widest = max((len(t.blocks) for t in self.oracle.tables.values()), default=1)
-        return Call("write_block_tables", (self._batch(max(2, 4096 // widest)),))
+        most = min(self.config.max_seqs, max(2, 4096 // widest))
+        return Call("write_block_tables", (self._batch(most),))
 
     def _broken(self, name: str) -> Call:
         """A call that breaks a rule, or two at once."""
@@ -287,7 +288,7 @@ class Moves:
             case "lookup":
                 return Call(name, (rng.choice((live, unknown)), rng.choice((-1, far, -far))))
             case "append_slots" | "write_block_tables":
-                seqs = [*self._batch(8), unknown]
+                seqs = [*self._batch(min(8, max(1, self.config.max_seqs - 1))), unknown]
                 rng.shuffle(seqs)
                 return Call(name, (tuple(seqs),))
             case "lookup_slots":
