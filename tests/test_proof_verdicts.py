@@ -319,7 +319,8 @@ class PoolFirst(VectorManager):
     [
         (TokensFirst, "SequenceExists", "ValueError(no tokens)"),
         (ChildFirst, "UnknownSequence", "SequenceExists(the child)"),
-        (PrefixFirst, "SequenceExists", "ValueError(no prefix)"),
+        # Of the parent and of the child, whichever of the two is met first.
+        (PrefixFirst, "UnknownSequence", "ValueError(no prefix)"),
         (PoolFirst, "SequenceTooLong", "OutOfBlocks(too few)"),
     ],
 )
