@@ -45,6 +45,7 @@ def test_every_program_is_played_once_and_the_load_once(monkeypatch: pytest.Monk
     assert played == list(range(1_250))
     assert [job["programs"] for job in FakeJob.asked] == [["load"], [], []]
     assert answer.pop("seconds") >= 0
+    assert answer.pop("notes") == []
     assert answer == {"status": "ok", "operations": 12_500, "steps": 1_250, "programs": 1_250}
 
 
