@@ -180,15 +180,19 @@ def build_headers(members: Sequence[Member]) -> Iterator[tuple[str, float | str]
     from blockmark_impls.build import build_header
     from blockmark_impls.sources import TargetError
 
-    targets = (member.target.rpartition(":")[0] for member in members)
-    for file in dict.fromkeys(file for file in targets if file.endswith(".hpp")):
+    def build(file: str) -> float | str:
         start = time.monotonic()
         try:
             build_header(Path(file))
         except TargetError as error:
-            yield Path(file).name, str(error)
-        else:
-            yield Path(file).name, time.monotonic() - start
+            return str(error)
+        return time.monotonic() - start
+
+    targets = (member.target.rpartition(":")[0] for member in members)
+    files = list(dict.fromkeys(file for file in targets if file.endswith(".hpp")))
+    with ThreadPoolExecutor(usable_cores()) as compilers:
+        for file, took in zip(files, compilers.map(build, files), strict=True):
+            yield Path(file).name, took
 
 
 def try_corpus(
