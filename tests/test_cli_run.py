@@ -176,7 +176,7 @@ def test_a_polite_kill_is_an_interrupt(tmp_path: Path) -> None:
 
 KILLED_WHILE_KEEPING = """
 import os, signal, sys
-from blockmark.cli import main
+from blockmark.__main__ import main
 from blockmark.runs.store import RunWriter
 
 number = getattr(signal, sys.argv.pop(1))
@@ -195,7 +195,7 @@ main()
 """
 
 
-@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
 def test_what_is_on_the_disk_is_published(tmp_path: Path, name: str) -> None:
     words = [sys.executable, "-c", KILLED_WHILE_KEEPING, name, "run", tiny(tmp_path)]
     done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=180)

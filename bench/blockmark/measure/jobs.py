@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import signal
@@ -10,10 +11,14 @@ import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from blockmark import reaper
+from blockmark.interrupts import interrupted
+
 from .limits import PATIENCE_S, Watch
 from .machine import usable_cores
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
     from threading import Event
 
@@ -22,6 +27,26 @@ COMMAND = [sys.executable, "-P", "-m", "blockmark.measure.worker"]
 # pipes open.
 _LOOKS_AFTER_ITS_END = 4
 _SIGNALS = {s.value: s.name for s in signal.Signals}
+_numbers = itertools.count(1)
+
+
+class ProcessMark:
+    """What the environment of one measured process, and of all that it starts, can be known by.
+
+    Of one length, as the environment lies at the top of the stack.
+    """
+
+    def __init__(self) -> None:
+        self._text = f"{reaper.TOKEN}-{next(_numbers):06d}"
+
+    def put_on(self, environment: Mapping[str, str]) -> dict[str, str]:
+        """The environment with the mark."""
+        return {**environment, "BLOCKMARK_JOB": self._text}
+
+    def end_all(self, leader: int) -> None:
+        """End a process that leads a session and all that it has started, in whatever session."""
+        end_group(leader)
+        reaper.end_marked(self._text)
 
 
 def worker_environment() -> dict[str, str]:
@@ -58,6 +83,7 @@ class Job:
         # one thread, whose CPU time is at most the wall time.
         cores = min(usable_cores(), request.get("params", {}).get("threads", 1))
         self._request = json.dumps({**request, "cpu_limit": timeout * cores})
+        self._mark = ProcessMark()
         # A session of its own: an interrupt at the terminal reaches only the parent,
         # which then ends the worker's whole group.
         self._process = subprocess.Popen(
@@ -66,7 +92,7 @@ class Job:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
-            env=worker_environment() if environment is None else environment,
+            env=self._mark.put_on(worker_environment() if environment is None else environment),
             start_new_session=True,
             cwd=cwd,
         )
@@ -88,7 +114,7 @@ class Job:
                     if self._process.poll() is not None:
                         # Its answer is complete; who holds its pipes is a process that it
                         # left behind.
-                        end_group(self._process.pid)
+                        self._mark.end_all(self._process.pid)
                         looks_left -= 1
                         if not looks_left:
                             out, err = _text(so_far.output), _text(so_far.stderr)
@@ -100,12 +126,14 @@ class Job:
         except BaseException:
             self.kill()
             raise
-        end_group(self._process.pid)
+        self._mark.end_all(self._process.pid)
+        if interrupted():
+            raise KeyboardInterrupt  # it was ended, so it says nothing
         return self._read_answer(self._process.returncode, out, err)
 
     def kill(self) -> None:
         """End the worker and all that it started."""
-        end_group(self._process.pid)
+        self._mark.end_all(self._process.pid)
         with suppress(subprocess.TimeoutExpired):
             self._process.communicate(timeout=5)
         self._close()

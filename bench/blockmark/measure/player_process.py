@@ -10,7 +10,7 @@ import tempfile
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from .jobs import COMMAND, broken_off, end_group, no_answer, read_line, worker_environment
+from .jobs import COMMAND, ProcessMark, broken_off, no_answer, read_line, worker_environment
 from .limits import PATIENCE_S, Watch
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ class PlayerProcess:
         """
         self._stop = stop
         self._read = b""
+        self._mark = ProcessMark()
         # A file, as nobody reads a pipe of it while the process is talked to.
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115
         try:
@@ -47,7 +48,7 @@ class PlayerProcess:
                 stdout=subprocess.PIPE,
                 stderr=self._stderr,
                 bufsize=0,
-                env=worker_environment(),
+                env=self._mark.put_on(worker_environment()),
                 start_new_session=True,
                 cwd=cwd,
             )
@@ -91,7 +92,7 @@ class PlayerProcess:
         """End it and all that it started. Nothing if it has ended."""
         if self._stderr.closed:
             return
-        end_group(self._process.pid)
+        self._mark.end_all(self._process.pid)
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(5)
         for stream in (self._to, self._from, self._stderr):
@@ -103,7 +104,7 @@ class PlayerProcess:
         try:
             code = self._process.wait(5)
         except subprocess.TimeoutExpired:
-            end_group(self._process.pid)
+            self._mark.end_all(self._process.pid)
             code = self._process.wait(5)
         self._stderr.seek(0)
         answer = broken_off(code, self._stderr.read().decode(errors="replace"), self._watch)

@@ -11,9 +11,10 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
-from .interrupts import interrupts_wait
+from blockmark.interrupts import interrupts_wait
+
 from .jobs import Job
 from .machine import cache_sizes, memory_limit, usable_cores
 from .probes.callgrind import Geometry, find_valgrind
@@ -23,18 +24,23 @@ from .rate import extra_time_s
 from .simulation import LEAST_TIMEOUT_S, Simulator, simulation_requests
 from .studies import study_of
 from .study_job import study_job
+from .time_left import COUNTERS, ROUND, VERIFY, TimeLeft
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from blockmark.runs.store import RunWriter
 
     from .plan import Pair, Plan
     from .programs import Prepared
 
-    Progress = Callable[[int, int, str], None]
+    class Progress(Protocol):
+        """Told what is being done, how many of how many are done, and how long the rest takes.
 
-_DONE = {"verify": "checked", "round": "measured", "counters": "simulated"}
+        `left_s` are seconds, None where nobody knows.
+        """
+
+        def __call__(
+            self, done: int, steps: int, text: str, left_s: float | None = None
+        ) -> None: ...
 
 
 @dataclass(slots=True)
@@ -80,6 +86,8 @@ class Runner:
             self.journal.add(record)
         self._start = time.monotonic() - self.journal.elapsed_s
         self._steps_done = 0
+        self._time_left = TimeLeft(plan)
+        self._last_end = time.monotonic()
         self._simulates = plan.counters.source == "callgrind"
         self._steps = sum(pair.rounds(plan.rounds) + 1 + self._simulates for pair in plan.pairs())
         self._stop = threading.Event()
@@ -102,7 +110,7 @@ class Runner:
         todo: list[Pair] = []
         for pair in self.plan.pairs():
             if pair.key in self.journal.verified:
-                self._advance("")
+                self._skip(VERIFY, pair)
             elif reason := pair.unavailable or self._prepared.refused.get(pair.cell.key):
                 self._keep("verify", pair, {"status": "unavailable", "reason": reason})
             elif pair.subject.broken:
@@ -112,9 +120,11 @@ class Runner:
             else:
                 todo.append(pair)
         pool = ThreadPoolExecutor(usable_cores())
+        self._last_end = time.monotonic()
         try:
             answers = [pool.submit(self._prove, pair) for pair in todo]
             for pair, answer in zip(todo, answers, strict=True):
+                self._tell(f"proving {pair.subject.name}")
                 self._keep("verify", pair, answer.result())
         finally:
             self._stop.set()
@@ -139,8 +149,11 @@ class Runner:
         for pair in self.plan.order(number):
             done = number in self.journal.rounds.get(pair.key, {})
             if done or self.journal.out_of_the_race(pair.key):
-                self._advance("")
+                self._skip(ROUND, pair)
                 continue
+            which = f", round {number + 1} of {self.plan.rounds}" if self.plan.rounds > 1 else ""
+            self._tell(f"measuring {pair.subject.name}{which}")
+            self._last_end = time.monotonic()
             job = self._round_job(pair, self.plan.seed * 1000 + number)
             # A loop of a stated length is not a hang.
             timeout = self.plan.timeout_s + _extra_time_s(pair)
@@ -176,7 +189,7 @@ class Runner:
         for pair in self.plan.pairs():
             done = pair.key in self.journal.counters or self.journal.out_of_the_race(pair.key)
             if done or pair.cell.study:
-                self._advance("")
+                self._skip(COUNTERS, pair)
             elif pair.cell["cache"] != "hot":
                 reason = "caches are simulated for cache = hot alone"
                 self._keep("counters", pair, {"status": "unavailable", "reason": reason})
@@ -188,6 +201,8 @@ class Runner:
             return
         pairs = {(pair.subject.name, pair.cell.key): pair for pair in todo}
         requests = simulation_requests(todo, self._prepared, self.plan.seed * 1000)
+        self._tell("simulating caches")
+        self._last_end = time.monotonic()
         for name, cell, answer in simulator.simulate(requests, usable_cores()):
             self._keep("counters", pairs[name, cell], answer)
 
@@ -214,11 +229,21 @@ class Runner:
         with interrupts_wait():
             self.writer.append(record)
             self.journal.add(record)
-        self._advance(f"{_DONE[kind]} {pair.subject.name}")
-
-    def _advance(self, text: str) -> None:
+        now = time.monotonic()
+        known = answer["status"] == "ok" and (kind != VERIFY or pair.subject.kind != "control")
+        self._time_left.ended(kind, pair.key, now - self._last_end if known else None)
+        self._last_end = now
         self._steps_done += 1
-        self.progress(self._steps_done, self._steps, text)
+        self._tell("")
+
+    def _skip(self, kind: str, pair: Pair) -> None:
+        """One that is not carried out: it was before, or there is nothing to expect of it."""
+        self._time_left.ended(kind, pair.key)
+        self._steps_done += 1
+        self._tell("")
+
+    def _tell(self, text: str) -> None:
+        self.progress(self._steps_done, self._steps, text, self._time_left.seconds())
 
 
 def _extra_time_s(pair: Pair) -> float:

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from blockmark import __version__
+from blockmark.interrupts import interrupts_wait
 from blockmark.runs.store import RunWriter
 from blockmark.workload.keys import ConfigError
 
 from .assemble import assemble_run
-from .interrupts import termination_as_interrupt
 from .machine import build_facts, load_average, machine_facts
 from .plan import Plan
 from .programs import prepare
@@ -45,6 +45,7 @@ def start(plan: Plan, output: Path, progress: Progress) -> Outcome:
     """Carry out a plan in a new folder under `output`. Raises StoreError, ConfigError."""
     created = datetime.now().astimezone().isoformat(timespec="seconds")
     with tempfile.TemporaryDirectory(prefix="blockmark-") as folder:
+        progress(0, 1, "making the load ready")
         prepared = prepare(plan.cells, Path(folder))
         with RunWriter.create(output, {"created": created, **plan.as_json()}) as writer:
             return _carry_out(plan, prepared, writer, created, progress)
@@ -65,6 +66,7 @@ def resume(
         check(plan)
         _check_same(run_folder, "machine", plan.machine, machine_facts(), _SAME_MACHINE)
         _check_same(run_folder, "build", plan.build, build_facts(), _SAME_BUILD)
+        progress(0, 1, "making the load ready")
         prepared = prepare(plan.cells, Path(folder))
         return _carry_out(plan, prepared, writer, str(writer.plan["created"]), progress)
 
@@ -83,11 +85,12 @@ def _carry_out(
 ) -> Outcome:
     runner = Runner(plan, prepared, writer, progress)
     interrupted = False
-    with termination_as_interrupt():
-        try:
-            runner.run()
-        except KeyboardInterrupt:
-            interrupted = True
+    try:
+        runner.run()
+    except KeyboardInterrupt:
+        interrupted = True
+    # One that comes now changes nothing of what was measured.
+    with interrupts_wait():
         run = assemble_run(
             plan,
             runner.journal,

@@ -20,9 +20,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from blockmark.reaper import remove_at_end
 from blockmark.runs.codec import check_schema, dump_run, parse_run
 from blockmark.runs.errors import RunFileError, StoreError
 from blockmark.runs.model import Run
+from blockmark.runs.names import locate
 from blockmark.runs.reading import read_json_object
 
 PLAN_SCHEMA = "blockmark.plan"
@@ -34,12 +36,12 @@ LOCK_FILE = "lock"
 
 
 def load_run(path: str | Path) -> Run:
-    """The run in a folder or in a `run.json` file.
+    """The run in a folder or in a `run.json` file, or the newest of a name (`names.locate`).
 
     Raises RunFileError if there is none, if it is unfinished (and says how to go
     on), or if anything in the file is not as it should be.
     """
-    named = Path(path)
+    named = locate(Path(path))
     file = named / RUN_FILE if named.is_dir() else named
     if named.is_dir() and not file.exists():
         _explain_missing_run(named)
@@ -47,6 +49,12 @@ def load_run(path: str | Path) -> Run:
     if content.get("schema") == PLAN_SCHEMA:
         raise RunFileError(file, "this is the plan of a run", f"name {file.parent}")
     return parse_run(content, file)
+
+
+def folder_of(path: str | Path) -> Path:
+    """The folder that a run lies in, however it is named. Raises RunFileError as `load_run`."""
+    named = locate(Path(path))
+    return named if named.is_dir() else named.parent
 
 
 def render_json(content: Mapping[str, Any]) -> str:
@@ -322,6 +330,7 @@ def _take_lock(folder: Path) -> int:
 def _replace_file(path: Path, text: str) -> None:
     """Write a file in one move: it holds the old text or the new, whatever happens."""
     temporary = path.with_name(path.name + ".tmp")
+    remove_at_end(temporary)
     try:
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
         try:

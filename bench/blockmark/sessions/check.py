@@ -2,7 +2,9 @@
 
 A round of a pair is a match of two fresh processes, one a side, that play in turns; who goes
 first is drawn for every turn. After each planned look the rule judges, and pairs whose cells
-are all decided are not run again.
+are all decided are not run again. The budget is time of measuring alone, and does not end it
+before the first look that can find a regression: a slow candidate would have the fewest
+rounds, and pass.
 """
 
 from __future__ import annotations
@@ -18,7 +20,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from blockmark.measure.interrupts import termination_as_interrupt
 from blockmark.measure.machine import load_average, usable_cores
 from blockmark.measure.programs import prepare
 from blockmark.measure.proof.effort import BEFORE_MEASURING
@@ -47,8 +48,9 @@ _SIDES = ("before", "after")
 class Effort:
     """How long a check may go on.
 
-    `rounds` replaces the rule's last look; `turns` is how long one round is, `budget_s`
-    measuring time in seconds, and `timeout_s` that of one process. With `to_the_end`
+    `rounds` replaces the rule's last look; `turns` is how long one round is, `budget_s` the
+    seconds of measuring after which no more rounds are taken than the first look needs that
+    can decide, and `timeout_s` the time of one process. With `to_the_end`
     decided pairs go on being measured, so that all rounds tell what could be seen.
     """
 
@@ -91,10 +93,7 @@ def check_sides(
     can't decide.
     """
     started = time.monotonic()
-    with (
-        tempfile.TemporaryDirectory(prefix="blockmark-") as folder,
-        termination_as_interrupt(),
-    ):
+    with tempfile.TemporaryDirectory(prefix="blockmark-") as folder:
         prepared = prepare(asked.every_cell, Path(folder))
         first = asked.every_cell[0]
         told = [
@@ -147,6 +146,7 @@ class _Match:
                 if contest.incomparable:
                     gate.verdict, gate.reason = "incomparable", contest.incomparable
         self.rule = effort.rule_for(len(card.gates))
+        self.mended: list[str] = []
         self.wrong: list[str] = []
         self.failures: list[str] = []
         self.stopped = "nothing to measure"
@@ -157,18 +157,22 @@ class _Match:
         proofs = len(contests) * (1 if self._same_sides() else 2)
         self._steps = proofs + len(contests) * self.rule.looks[-1]
         self._verify(contests)
+        decisive = self.rule.first_look_for(max(1, len(self._card.gates)))
         for number in range(self.rule.looks[-1]):
             playing = [contest for contest in self._card.contests if self._plays(contest)]
             if not playing:
                 self.stopped = "every cell is decided" if number else self.stopped
                 return
-            self._skip_to(proofs + number * len(contests))
-            if not self._round(number, playing):
-                self.stopped = f"the budget of {self._effort.budget_s:g} s was used up"
+            if number >= decisive and self._is_spent(number):
+                self.stopped = (
+                    f"the budget of {self._effort.budget_s:g} s was used up after {number} rounds"
+                )
                 return
-            if number + 1 in self.rule.looks:
+            self._skip_to(proofs + number * len(contests))
+            self._round(number, playing)
+            if number + 1 in self.rule.every_look:
                 self._look(last=number + 1 == self.rule.looks[-1])
-        self.stopped = "the last look"
+        self.stopped = "all planned rounds were measured"
 
     def _plays(self, contest: Contest) -> bool:
         if not contest.gates or contest.incomparable or self._given_up(contest):
@@ -220,7 +224,11 @@ class _Match:
                 self._card.added.append(f"{contest.name}")
                 contest.gates.clear()
                 return
-            # What mends a wrong baseline has nothing to be judged against.
+            if old["status"] == "wrong":
+                # What mends a wrong baseline has no speed to be held against.
+                self.mended.append(f"{contest.name}: the baseline is wrong: {old['reason']}")
+                contest.gates.clear()
+                return
             contest.incomparable = f"the baseline is {old['status']}: {old['reason']}"
             for gate in contest.gates.values():
                 gate.verdict, gate.reason = "incomparable", contest.incomparable
@@ -236,23 +244,20 @@ class _Match:
         else:
             self._card.missing.append(line)
 
-    def _round(self, number: int, playing: list[Contest]) -> bool:
-        """One round of all that play; False if time ran out in it."""
+    def _round(self, number: int, playing: list[Contest]) -> None:
+        """One round of all that play."""
         draw = random.Random(f"{self._asked.seed}/{number}")
         order = list(playing)
         draw.shuffle(order)
         drawn: list[str] = []
         self._order.append(drawn)
         for contest in order:
-            if self._time_left() < _mean(self._pair_s):
-                return False
             began = time.monotonic()
             found = self._play(contest, number)
             self._pair_s.append(time.monotonic() - began)
             self._keep(contest, found)
             drawn.append(contest.name)
             self._advance(f"measured {contest.name}")
-        return True
 
     def _play(self, contest: Contest, number: int) -> Alternated:
         # By its name, so that it does not matter which contests are decided.
@@ -318,6 +323,8 @@ class _Match:
             for gate in contest.gates.values():
                 if gate.verdict is None and interrupted:
                     gate.verdict, gate.reason = "inconclusive", self.stopped
+                elif gate.verdict is None and contest.dropped and not gate.before:
+                    gate.verdict, gate.reason = "incomparable", "every round broke"
         if not self._looked:
             # In place of the next planned look, whose share of the error is not spent.
             self._look(last=True)
@@ -337,6 +344,7 @@ class _Match:
             cells=cells,
             missing=() if allowed else tuple(card.missing),
             added=tuple(card.added),
+            mended=tuple(self.mended),
             wrong=tuple(self.wrong),
             failures=tuple(self.failures),
             notes=(*self._notes(allowed), *(_visible_words(cells) if self_test else ())),
@@ -388,7 +396,9 @@ class _Match:
             "alpha": self.rule.alpha,
             "beta": self.rule.beta,
             "looks": list(self.rule.looks),
+            "leaps": list(self.rule.early),
             "budget_s": self._effort.budget_s,
+            "measuring_s": sum(self._pair_s),
             "stopped": self.stopped,
             "load": load_average(),
             "load_before": self._load_before,
@@ -402,8 +412,10 @@ class _Match:
             "order": self._order,
         }
 
-    def _time_left(self) -> float:
-        return self._started + self._effort.budget_s - time.monotonic()
+    def _is_spent(self, rounds: int) -> bool:
+        """Whether the budget ends before one more round as long as those so far."""
+        spent = sum(self._pair_s)
+        return spent + spent / rounds > self._effort.budget_s
 
     def _advance(self, text: str) -> None:
         self._done += 1
@@ -440,7 +452,3 @@ def _visible_words(cells: tuple[CellVerdict, ...]) -> Iterator[str]:
             f"{metric}: {rounds} rounds show a slowdown {words}"
             + (f"; in {blind} of {len(own)} cells none" if blind else "")
         )
-
-
-def _mean(values: list[float]) -> float:
-    return sum(values) / len(values) if values else 0.0

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 from blockmark import __version__
 from blockmark.measure.assemble import assemble_run
-from blockmark.measure.interrupts import termination_as_interrupt
 from blockmark.measure.machine import load_average
 from blockmark.measure.plan import make_plan
 from blockmark.measure.probes.timing import Budget
@@ -78,10 +77,7 @@ def check_against_run(
             raise _TimeIsOver
 
     created = datetime.now().astimezone().isoformat(timespec="seconds")
-    with (
-        tempfile.TemporaryDirectory(prefix="blockmark-") as folder,
-        termination_as_interrupt(),
-    ):
+    with tempfile.TemporaryDirectory(prefix="blockmark-") as folder:
         prepared = prepare(plan.cells, Path(folder) / "programs")
         for job in prepared.jobs.values():
             told = [timed_metrics(job["models"], each.models) for each in plan.subjects]

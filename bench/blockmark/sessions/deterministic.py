@@ -15,7 +15,6 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from blockmark.measure.exact_counts import HEAPS, Counted, Work, count_key, count_side
-from blockmark.measure.interrupts import termination_as_interrupt
 from blockmark.measure.probes.callgrind import find_valgrind
 from blockmark.measure.programs import prepare
 from blockmark.measure.sides import Described, Side, describe_side
@@ -117,10 +116,7 @@ class _Counting:
     ) -> Iterator[_Counting]:
         """Raises ConfigError for a candidate that can't be asked."""
         # A name of one length each time: programs are found by it, and it is on the heap.
-        with (
-            tempfile.TemporaryDirectory(prefix="blockmark-") as folder,
-            termination_as_interrupt(),
-        ):
+        with tempfile.TemporaryDirectory(prefix="blockmark-") as folder:
             told = describe_side(candidate, asked.every_target, asked.every_cell[0], timeout_s)
             if told.broken:
                 raise ConfigError(f"the candidate can't be counted: {told.broken}")
