@@ -237,7 +237,7 @@ def test_more_than_a_tenth_of_broken_rounds_is_a_failure() -> None:
     [
         ("ok", "wrong", 4, "wrong"),
         ("wrong", "wrong", 4, "wrong"),
-        ("wrong", "ok", 3, "incomparable"),
+        ("wrong", "ok", 0, "mended"),
         ("ok", "failed", 3, "failures"),
         ("failed", "ok", 3, "incomparable"),
         ("ok", "unavailable", 3, "missing"),
@@ -317,20 +317,40 @@ def test_other_work_is_incomparable_and_not_measured(package: dict[str, Any], re
     assert result.exit_code() == 3
 
 
-def test_a_spent_budget_leaves_the_rest_open() -> None:
-    before, after = Scripted(costs(100.0), "one"), Scripted(costs(100.0), "two")
+def wide(ns: float) -> Script:
+    """A side of which no ten rounds can be told from those of another by five per cent."""
+    return costs(ns, spread=0.05)
+
+
+def test_a_spent_budget_ends_measuring_after_the_first_look_that_can_decide() -> None:
+    def slower(job: dict[str, Any], number: int) -> dict[str, Any]:
+        # Up and down in turn, around 2 % more.
+        return wide(102.0 if number % 2 else 106.0)(job, number)
+
+    before, after = Scripted(wide(100.0), "one"), Scripted(slower, "two")
     result = run(before, after, Effort(budget_s=0.0))
-    assert not before.jobs
-    # Nothing was measured, which is no pass.
+    assert [len(cell.before) for cell in result.cells] == [10, 10]
+    assert "measuring ended: the budget of 0 s was used up after 10 rounds" in result.notes
+    # Nothing was decided, which is no pass.
+    assert set(verdicts(result).values()) == {"inconclusive"}
     assert result.exit_code() == 3
-    assert "measuring ended: the budget of 0 s was used up" in result.notes
+
+
+@pytest.mark.parametrize("factor", [1.1, 1.3, 29.0])
+def test_a_spent_budget_hides_no_slowdown(factor: float) -> None:
+    before, after = Scripted(costs(100.0), "one"), Scripted(costs(100.0 * factor), "two")
+    result = run(before, after, Effort(budget_s=0.0))
+    assert result.exit_code() == 1
+    assert set(verdicts(result).values()) == {"regressed"}
+    # The larger ones in the look for leaps.
+    assert {len(cell.before) for cell in result.cells} == {10 if factor < 1.25 else 4}
 
 
 def test_an_interrupt_is_a_result() -> None:
     def stopped(job: dict[str, Any], number: int) -> dict[str, Any]:
         if number == 7:
             raise KeyboardInterrupt
-        return costs(150.0)(job, number)
+        return costs(120.0)(job, number)
 
     result = run(Scripted(costs(100.0), "one"), Scripted(stopped, "two"))
     assert result.interrupted

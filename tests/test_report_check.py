@@ -64,6 +64,7 @@ INCONCLUSIVE = cell(
     high=1.11,
     p=0.31,
     visible=0.3,
+    ruled_out=0.08,
 )
 
 
@@ -146,10 +147,44 @@ def test_advice_says_so_and_never_fails_anything() -> None:
     assert [line.partition(" ")[0] for line in github.annotations(found)] == ["::warning"]
 
 
-def test_what_an_inconclusive_cell_could_have_shown_is_said() -> None:
-    assert "could have seen > 30 %" in printed(result(INCONCLUSIVE))
-    blind = replace(INCONCLUSIVE, visible=None)
-    assert "even a tenfold change could not have been seen" in printed(result(blind))
+def test_what_an_open_cell_may_hide_is_said() -> None:
+    assert "rules out more than +8.0 %" in printed(result(cell(), INCONCLUSIVE))
+    # Measured 29 times as slow, too few rounds to be sure.
+    blind = replace(INCONCLUSIVE, ruled_out=None, ratio=29.2, low=26.4, high=32.4, visible=None)
+    found = result(cell(), blind)
+    text = " ".join(printed(found).split())
+    assert "beyond the margin, but from too little to be sure; rules no slowdown out" in text
+    assert "no pass: 1 of 2 cells not decided, and 1 of them may hide a slowdown of 10 %" in text
+    assert "could not have been seen" not in text
+    assert text.endswith("-> exit 3")
+    [error] = [line for line in github.annotations(found) if "inconclusive" in line]
+    assert error.startswith("::error")
+
+
+@pytest.mark.parametrize(
+    ("cells", "more", "word"),
+    [
+        ((cell(),), {}, "passed"),
+        ((cell(), replace(REGRESSED, waiver="known")), {}, "passed"),
+        ((cell(), INCONCLUSIVE), {}, "nothing found, 1 of 2 cells not decided"),
+        ((cell(), replace(INCONCLUSIVE, ruled_out=None)), {}, "not decided"),
+        ((INCONCLUSIVE,), {}, "not decided"),
+        ((REGRESSED,), {}, "regressed"),
+        ((), {"mended": ("decode mine: the baseline is wrong: step 1",)}, "passed"),
+        ((), {"skipped": True}, "skipped"),
+        ((cell(),), {"missing": ("x",)}, "nothing to judge, or something is missing"),
+    ],
+)
+def test_passed_is_said_only_where_every_cell_is_decided(
+    cells: tuple[CellVerdict, ...], more: dict[str, Any], word: str
+) -> None:
+    assert render_check(result(*cells, **more)).splitlines()[0] == f"## blockmark check: {word}"
+
+
+def test_no_p_is_zero() -> None:
+    assert "< 1e-16" in printed(result(replace(REGRESSED, p=0.0)))
+    assert "< 1e-16" in printed(result(replace(REGRESSED, p=3e-40)))
+    assert "2e-16" in printed(result(replace(REGRESSED, p=2e-16)))
 
 
 def test_exact_counts_have_neither_p_nor_rounds_and_enough_digits() -> None:
@@ -218,29 +253,34 @@ def states(xml: str) -> list[str]:
     root = ElementTree.fromstring(xml.encode())
     found = []
     for case in root.iter("testcase"):
-        inner = [child.tag for child in case if child.tag != "system-out"]
+        inner = [child.tag for child in case if child.tag not in ("system-out", "properties")]
         found.append(inner[0] if inner else "passed")
     return found
 
 
 def test_junit_counts_what_it_holds() -> None:
     xml = render_junit(WHOLE)
-    assert states(xml) == ["failure", "passed", "passed", "skipped", "skipped", "error"]
+    assert states(xml) == ["failure", "passed", "passed", "skipped", "error", "error"]
     suite = ElementTree.fromstring(xml.encode())[0]
     assert suite.get("tests") == "6"
-    assert suite.get("failures") == suite.get("errors") == "1"
-    assert suite.get("skipped") == "2"
+    assert (suite.get("failures"), suite.get("errors"), suite.get("skipped")) == ("1", "2", "1")
     first = suite[0]
     assert first.get("classname") == "decode, block_size 16"
     assert first.get("name") == "hash-map/cpp step_ns"
-    message = first[0].get("message") or ""
+    numbers = {each.get("name"): each.get("value") for each in first.iter("property")}
+    assert numbers["ratio"] == "1.0545"
+    assert (numbers["before"], numbers["after"], numbers["unit"]) == ("8630", "9100", "ns")
+    assert (numbers["low"], numbers["high"], numbers["p"]) == ("1.041", "1.063", "6.4e-06")
+    message = next(first.iter("failure")).get("message") or ""
     assert message.startswith("regressed: more work; 8.63 -> 9.10 us, +5.4 % (4.1 to 6.3)")
 
 
 def test_junit_of_waived_wrong_strict_and_nothing() -> None:
     assert states(render_junit(result(replace(REGRESSED, waiver="known")))) == ["passed"]
     assert states(render_junit(result(cell(), wrong=("x",)))) == ["passed", "error"]
-    assert states(render_junit(result(INCONCLUSIVE), strict=True)) == ["failure"]
+    assert states(render_junit(result(cell(), INCONCLUSIVE), strict=True))[1] == "failure"
+    hiding = replace(INCONCLUSIVE, ruled_out=None)
+    assert states(render_junit(result(cell(), hiding))) == ["passed", "error", "error"]
     assert states(render_junit(result())) == ["error"]
 
 

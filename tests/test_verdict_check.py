@@ -13,6 +13,9 @@ from blockmark.verdict.check import CellVerdict, CheckResult, waive
 
 
 def verdict(kind: str, **fields: Any) -> CellVerdict:
+    if kind == "inconclusive":
+        # Open, but nothing large can be in it.
+        fields = {"ruled_out": 0.08, "margin": 0.03} | fields
     place = {"scenario": "decode", "setting": "block_size 16", "impl": "vector/cpp"}
     return CellVerdict(**place, metric="step_ns", unit="ns", verdict=kind, **fields)  # type: ignore[arg-type]
 
@@ -38,6 +41,60 @@ def test_nothing_in_common_never_passes() -> None:
     assert result("incomparable").exit_code() == 3
     assert result(enforced=False).exit_code() == 3
     assert result("incomparable", enforced=False).exit_code() == 3
+
+
+def with_open(**fields: Any) -> CheckResult:
+    cells = (verdict("unchanged"), verdict("inconclusive", **fields))
+    return CheckResult("interleaved", "1a2b3c4", "work tree", cells)
+
+
+@pytest.mark.parametrize(
+    ("fields", "code"),
+    [
+        # Nothing above 8 % is left, and the interval reaches below the margin.
+        ({"ratio": 1.02, "low": 0.99, "high": 1.05}, 0),
+        ({"ruled_out": 0.10}, 0),
+        ({"ruled_out": 0.11}, 3),
+        ({"ruled_out": None}, 3),
+        # All of the interval is beyond the margin, however small.
+        ({"ratio": 1.05, "low": 1.031, "high": 1.07}, 3),
+        # A wide margin: two of them.
+        ({"ruled_out": 0.45, "margin": 0.25}, 0),
+        ({"ruled_out": 0.55, "margin": 0.25}, 3),
+    ],
+)
+def test_an_open_cell_that_may_hide_a_slowdown_is_no_pass(
+    fields: dict[str, Any], code: int
+) -> None:
+    found = with_open(**fields)
+    assert found.exit_code() == code
+    assert found.exit_code(strict=True) == (code or 5)
+    assert not found.all_decided
+    # A regression is known whatever else is not.
+    worse = CheckResult("interleaved", "a", "b", (*found.cells, verdict("regressed")))
+    assert worse.exit_code() == 1
+
+
+def test_where_nothing_was_decided_nothing_passes() -> None:
+    assert result("inconclusive").exit_code() == 3
+    assert result("inconclusive", kind="self-test").exit_code() == 3
+    assert result("inconclusive", enforced=False).exit_code() == 0
+
+
+def test_a_waiver_covers_what_an_open_cell_may_hide() -> None:
+    found = with_open(ruled_out=0.25)
+    name = found.cells[1].name
+    assert waive(found, {name: (1.2, "known")}).exit_code() == 3
+    waived = waive(found, {name: (1.3, "known")})
+    assert waived.exit_code() == 0
+    assert waived.all_decided
+
+
+def test_a_mended_baseline_passes() -> None:
+    assert result(mended=("decode mine: wrong",)).exit_code() == 0
+    assert result("unchanged", mended=("decode mine: wrong",)).exit_code() == 0
+    assert result("inconclusive", mended=("decode mine: wrong",)).exit_code() == 3
+    assert result(mended=("decode mine: wrong",), failures=("x",)).exit_code() == 3
 
 
 def test_a_new_cell_is_reported_and_stops_nothing() -> None:

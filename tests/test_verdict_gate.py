@@ -9,7 +9,8 @@ import statistics
 import pytest
 from scipy.stats import binom, mannwhitneyu
 
-from blockmark.verdict.gate import GateCell, Rule, judge, smallest_visible
+from blockmark.verdict.gate import GateCell, Rule, judge, ruled_out, smallest_visible
+from blockmark.verdict.leap import p_leap
 from blockmark.verdict.margins import margin_for
 from blockmark.verdict.rank_test import p_greater
 
@@ -99,7 +100,7 @@ def test_a_margin_below_zero_is_an_error(margin: float) -> None:
 def test_a_side_without_rounds_is_incomparable() -> None:
     for before, after in (([], [1.0] * 6), ([1.0] * 6, []), ([], [])):
         one = judged(cell(before, after), last=True)
-        assert (one.verdict, one.reason) == ("incomparable", "a side has no rounds")
+        assert (one.verdict, one.reason) == ("inconclusive", "nothing was measured")
         assert smallest_visible(one, Rule(), 1) is None
 
 
@@ -157,7 +158,7 @@ def test_an_improvement_is_not_called_unchanged_before_it_can_be_called_improved
 
 def test_least_rounds() -> None:
     # The smallest n with 1 / C(2n, n) <= 0.01 / 4 / cells.
-    assert [Rule().least_rounds(cells) for cells in (1, 12, 56, 500)] == [6, 8, 9, 11]
+    assert [Rule(leaps=()).least_rounds(cells) for cells in (1, 12, 56, 500)] == [6, 8, 9, 11]
     # One look alone has all of the error: 1 / 12,870 <= 0.01 / 56.
     assert Rule(looks=(8,)).least_rounds(56) == 8
     with pytest.raises(ValueError, match="no cell"):
@@ -170,7 +171,7 @@ def test_the_rule_cut_at_a_number_of_rounds() -> None:
     assert Rule().until(40).first_deciding == 15
     assert Rule().until(30) == Rule()
     # Never more looks decide than share alpha.
-    assert Rule().until(9).alpha_of_look == 0.005
+    assert Rule(leaps=()).until(9).alpha_of_look == 0.005
 
 
 @pytest.mark.parametrize(
@@ -196,7 +197,7 @@ def holm_by_hand(p_values: list[float], level: float) -> list[bool]:
 
 def test_cells_are_held_against_holms_thresholds() -> None:
     rng = random.Random(5)
-    rule = Rule(alpha=0.05, looks=(10,))
+    rule = Rule(alpha=0.05, looks=(10,), leaps=())
     seen = set()
     for _ in range(60):
         cells = [
@@ -232,7 +233,7 @@ def test_what_was_told_earlier_makes_room_for_the_rest() -> None:
 
 def test_decided_and_unmeasured_cells_count_as_planned() -> None:
     before, after = [float(i) for i in range(1, 7)], [float(i) for i in range(11, 17)]
-    rule = Rule(looks=(6,))  # 1/924 passes 0.01 / 9, not 0.01 / 10
+    rule = Rule(looks=(6,), leaps=())  # 1/924 passes 0.01 / 9, not 0.01 / 10
     for others, expected in ((8, "regressed"), (9, "inconclusive")):
         done = GateCell("done", 0.03, [1.0] * 6, [1.0] * 6, verdict="unchanged")
         missing = [cell([], []) for _ in range(others - 1)]
@@ -303,6 +304,103 @@ def test_true_slowdowns_make_no_false_ones() -> None:
     worse, _, found = suites(500, 8, rule, slower=4, seed=2)
     assert worse <= most_by_chance(500, 0.05)
     assert found > 500
+
+
+# --- leaps ---------------------------------------------------------------------------
+
+
+def leaping(shifts: list[float], margin: float = 0.03) -> GateCell:
+    after = [100.0 * math.exp(shift) for shift in shifts]
+    return GateCell("a cell", margin, [100.0] * len(shifts), after, shifts=shifts)
+
+
+@pytest.mark.parametrize("rounds", [4, 6])
+@pytest.mark.parametrize("hits", range(7))
+def test_a_leap_is_a_binomial_tail(rounds: int, hits: int) -> None:
+    if hits > rounds:
+        pytest.skip("more hits than rounds")
+    # 30 % is a hit, 20 % is none, whatever they are in the other direction.
+    shifts = [math.log(1.3)] * hits + [math.log(1.2)] * (rounds - hits)
+    told = binom.sf(hits - 1, rounds, 1 / 16) if 2 * hits > rounds else 1.0
+    assert p_leap(shifts, 0.03, "regressed") == pytest.approx(told)
+    assert p_leap([-one for one in shifts], 0.03, "improved") == pytest.approx(told)
+    assert p_leap(shifts, 0.03, "improved") == 1.0
+
+
+def test_tens_of_per_cent_are_found_after_four_rounds_of_twelve_cells() -> None:
+    # 16^-4 = 1.5e-5 passes 0.0005 / 12; three of four, 2.3e-4 as 4 * 15 / 16^4, does not.
+    one = leaping([math.log(1.3)] * 4)
+    three = leaping([*[math.log(1.3)] * 3, 0.0])
+    others = [leaping([0.0] * 4) for _ in range(10)]
+    judge([one, three, *others], Rule(), last=False)
+    assert (one.verdict, one.p) == ("regressed", pytest.approx(16.0**-4))
+    assert one.reason == "found early, after 4 rounds"
+    assert {cell.verdict for cell in [three, *others]} == {None}
+    better = leaping([-math.log(1.3)] * 4)
+    judge([better, *others], Rule(), last=False)
+    assert better.verdict == "improved"
+
+
+def test_a_leap_of_a_cell_with_a_wide_margin_is_three_margins() -> None:
+    # 1.25^3 = 1.95.
+    near, far = leaping([math.log(1.9)] * 4, 0.25), leaping([math.log(2.0)] * 4, 0.25)
+    judge([near, far], Rule(), last=False)
+    assert (near.verdict, far.verdict) == (None, "regressed")
+
+
+def test_leaps_of_equal_programs_that_leap_as_often_as_is_assumed_are_rarely_told() -> None:
+    # One round in 16 in each direction, the most that the assumption allows.
+    rng = random.Random(9)
+    rule = Rule(alpha=0.5)
+    told = 0
+    for _ in range(4_000):
+        shifts = [rng.choices([0.5, -0.5, 0.0], [1, 1, 14])[0] for _ in range(6)]
+        cell_ = leaping(shifts[:4])
+        judge([cell_], rule, last=False)
+        if cell_.verdict is None:
+            cell_ = leaping(shifts)
+            judge([cell_], Rule(alpha=0.5, looks=(7, 10, 15, 20)), last=False)
+        told += cell_.verdict == "regressed"
+    assert told <= most_by_chance(4_000, 0.05)
+    assert told > 0
+
+
+def test_measuring_goes_on_until_the_tests_can_decide() -> None:
+    assert Rule().first_look_for(1) == Rule().first_look_for(12) == 10
+    # 2 / C(20, 10) = 1.1e-5 is above 0.00225 / 500, and 10 rounds are too few.
+    assert Rule().first_look_for(500) == 15
+    assert Rule().until(5).first_look_for(1) == 5
+    assert Rule().until(2).first_look_for(1) == 2
+
+
+# --- what is ruled out ---------------------------------------------------------------
+
+
+def test_what_is_ruled_out_is_what_ranks_rule_out() -> None:
+    rng = random.Random(3)
+    one = cell(noisy(rng, 12), [1.06 * value for value in noisy(rng, 12)])
+    bound = ruled_out(one, Rule())
+    assert bound is not None
+    assert bound > 0.06
+    for factor, told in ((1 + bound, True), ((1 + bound) / 1.01, False)):
+        scaled = [value / factor for value in one.after]
+        p = mannwhitneyu(scaled, one.before, alternative="less", method="exact").pvalue
+        assert (p <= 0.05) == told
+
+
+def test_few_rounds_rule_nothing_out() -> None:
+    # 1 / C(4, 2) is more than 5 %.
+    assert ruled_out(cell([100.0] * 2, [100.0] * 2), Rule()) is None
+    assert ruled_out(cell([], []), Rule()) is None
+
+
+def test_a_test_rules_nothing_out_that_the_other_one_finds() -> None:
+    # By their values equal; in turns every round was twice as slow.
+    shifts = [math.log(2.0) + i / 100 for i in range(8)]
+    one = GateCell("a cell", 0.03, [100.0] * 8, [100.0] * 8, shifts=shifts)
+    bound = ruled_out(one, Rule())
+    assert bound is not None
+    assert 1.0 < bound < 1.2
 
 
 # --- what could have been seen -------------------------------------------------------

@@ -114,7 +114,7 @@ def test_a_cell_with_two_modes_is_not_unstable_if_turns_agree() -> None:
 
 
 def test_half_of_the_error_takes_no_more_rounds_by_default() -> None:
-    rule = Rule()
+    rule = Rule(leaps=())
     for cells in (12, 56, 500):
         assert rule.least_rounds(cells) >= rule.least_rounds(cells, 1)
     # 2 / C(2n, n) <= 0.0025 / 56: C(16, 8) = 12870 is too few, C(18, 9) = 48620 is not.

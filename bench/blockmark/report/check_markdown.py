@@ -8,6 +8,7 @@ from blockmark.report.check_table import (
     check_table,
     headline,
     lead,
+    outcome,
     remarks,
 )
 from blockmark.report.escape import cell
@@ -18,7 +19,7 @@ from blockmark.verdict.check import CheckResult
 def render_check(result: CheckResult, *, strict: bool = False) -> str:
     """The whole check; unchanged cells are in a part that GitHub folds."""
     exact = result.kind == "deterministic"
-    parts = [f"## blockmark check: {_verdict(result, strict=strict)}"]
+    parts = [f"## blockmark check: {outcome(result, strict=strict)}"]
     parts += [cell(line) for line in lead(result)]
     parts.append(f"**{cell(headline(result, strict=strict))}**")
     if not result.enforced:
@@ -34,15 +35,3 @@ def render_check(result: CheckResult, *, strict: bool = False) -> str:
         table = render_table(check_table(unchanged, exact=exact, words_beside=True))
         parts.append(f"<details><summary>{hidden} unchanged</summary>\n\n{table}\n\n</details>")
     return "\n\n".join(parts) + "\n"
-
-
-def _verdict(result: CheckResult, *, strict: bool) -> str:
-    """The exit code in a word."""
-    return {
-        0: "passed",
-        1: "regressed",
-        3: "nothing to judge, or something is missing",
-        4: "wrong answer",
-        5: "inconclusive",
-        130: "interrupted",
-    }[result.exit_code(strict=strict)]

@@ -28,6 +28,8 @@ _VERDICTS = ("regressed", "improved", "unchanged", "inconclusive", "incomparable
 _DIGITS, _DIGITS_OF_COUNTS = 3, 6
 # From this ratio on, per cent are harder to read than a factor.
 _FACTOR = 2.0
+# Below this it is the test's assumptions that decide, and no more digits.
+_LEAST_CHANCE = 1e-16
 ADVICE = "Advice only: a regression found here does not fail the build."
 
 
@@ -48,10 +50,35 @@ def headline(result: CheckResult, *, strict: bool = False) -> str:
     if waived:
         parts[0] += f" ({waived} waived)"
     parts.append(f"{len(result.missing)} missing")
-    for told, word in ((result.added, "new"), (result.wrong, "wrong"), (result.failures, "failed")):
+    others = ((result.added, "new"), (result.mended, "mended"))
+    for told, word in (*others, (result.wrong, "wrong"), (result.failures, "failed")):
         if told:
             parts.append(f"{len(told)} {word}")
     return f"{', '.join(parts)} -> exit {result.exit_code(strict=strict)}"
+
+
+def outcome(result: CheckResult, *, strict: bool = False) -> str:
+    """What a check says as a whole, in a word or two; `passed` only if nothing stayed open."""
+    code = result.exit_code(strict=strict)
+    if code == 0 and not result.all_decided:
+        return f"nothing found, {undecided_words(result)}"
+    if code == 3 and (result.may_hide or not any(cell.is_decided for cell in result.cells)):
+        return "not decided"
+    return {
+        0: "skipped" if result.skipped and not result.cells else "passed",
+        1: "regressed",
+        3: "nothing to judge, or something is missing",
+        4: "wrong answer",
+        5: "inconclusive",
+        130: "interrupted",
+    }[code]
+
+
+def undecided_words(result: CheckResult) -> str:
+    """`2 of 12 cells not decided`."""
+    planned = len(result.cells)
+    open_ones = sum(not cell.is_decided for cell in result.cells)
+    return f"{open_ones} of {planned} {'cell' if planned == 1 else 'cells'} not decided"
 
 
 def lead(result: CheckResult) -> list[str]:
@@ -88,10 +115,28 @@ def remarks(result: CheckResult) -> list[Remark]:
         text = "interrupted: judged with the rounds that were there"
         found.append(Remark("interrupted", text, True))
     if not result.skipped and all(cell.verdict == "incomparable" for cell in result.cells):
-        found.append(Remark("nothing", "nothing could be compared", True))
+        if not result.mended:
+            found.append(Remark("nothing", "nothing could be compared", True))
+    elif (hidden := _undecided(result)) and not result.interrupted:
+        found.append(Remark("undecided", hidden, stops))
+    found += [Remark("mended", f"mended, not judged: {text}", False) for text in result.mended]
     found += [Remark("new", f"new, not judged: {text}", False) for text in result.added]
     found += [Remark("note", text, False) for text in result.notes]
     return found
+
+
+def _undecided(result: CheckResult) -> str:
+    """Why a check with open cells is no pass, and what to do; empty where it is one."""
+    mend = "measure more (--budget, --rounds), or where less else runs"
+    if hiding := result.may_hide:
+        large = min(cell.large for cell in hiding)
+        return (
+            f"no pass: {undecided_words(result)}, and {len(hiding)} of them may hide a slowdown "
+            f"of {_percent(large)} or more; {mend}"
+        )
+    if result.cells and not any(cell.is_decided for cell in result.cells):
+        return f"no pass: no cell was decided; {mend}"
+    return ""
 
 
 def cells_to_show(result: CheckResult, *, show_all: bool) -> tuple[list[CellVerdict], int]:
@@ -149,11 +194,13 @@ def words(cell: CellVerdict) -> str:
     if cell.decided_by == "turns" and cell.verdict in ("regressed", "improved"):
         # It need not be the quotient of the two columns beside it.
         parts.append("ratio of turns side by side")
-    if cell.verdict == "inconclusive":
+    if cell.verdict == "inconclusive" and cell.before:
+        if cell.low is not None and cell.low > 1.0 + cell.margin:
+            parts.append("beyond the margin, but from too little to be sure")
         parts.append(
-            "even a tenfold change could not have been seen"
-            if cell.visible is None
-            else f"could have seen > {_percent(cell.visible)}"
+            "rules no slowdown out"
+            if cell.ruled_out is None
+            else f"rules out more than {change(1.0 + cell.ruled_out)}"
         )
     if cell.waiver:
         parts.append(f"waived: {cell.waiver}")
@@ -248,6 +295,9 @@ def _percent(share: float) -> str:
 
 
 def _chance(p: float) -> str:
+    """A p with the digits that say something; none is zero, however many rounds there are."""
+    if p < _LEAST_CHANCE:
+        return f"< {_LEAST_CHANCE:.0e}"
     return f"{p:.2f}" if p >= 0.01 else f"{p:.0e}"
 
 

@@ -63,7 +63,7 @@ def _of_cell(cell: CellVerdict, result: CheckResult, strict: bool) -> _Note | No
     levels: dict[str, _Level] = {
         "regressed": "notice" if cell.waiver else "error" if result.enforced else "warning",
         "improved": "notice",
-        "inconclusive": "error" if strict else "warning",
+        "inconclusive": "error" if strict or (cell.may_hide and result.enforced) else "warning",
         "incomparable": "error" if result.enforced else "warning",
     }
     if cell.verdict not in levels:

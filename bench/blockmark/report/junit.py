@@ -1,9 +1,10 @@
 """JUnit XML, which CI systems show as test results: a test case for each cell.
 
 There is no standard, only what Ant wrote and what Jenkins, GitLab and others read of it:
-`failure` for what was judged and found bad, `error` for what went wrong, `skipped` for what
-could not be told. Any text becomes valid XML: control characters, which XML 1.0 can't hold
-even escaped, become `?`.
+`failure` for what was judged and found bad, `error` for what went wrong or is no pass though
+nothing was found, `skipped` for what could not be told and stops nothing. The numbers are
+`properties` of a case. Any text becomes valid XML: control characters, which XML 1.0 can't
+hold even escaped, become `?`.
 """
 
 from __future__ import annotations
@@ -29,13 +30,14 @@ class _Case:
     name: str
     state: _State = ""
     text: str = ""
+    numbers: tuple[tuple[str, float | str], ...] = ()
 
 
 def render_junit(result: CheckResult, *, strict: bool = False) -> str:
-    """A check: regressed cells fail, those that could not be told are skipped.
+    """A check: regressed cells fail; those that are no pass are errors, though undecided.
 
     Advice never fails, so regressions in it are skipped cases; with `strict` inconclusive
-    cells fail too.
+    cells fail too. Others that could not be told are skipped.
     """
     cases = [_judged(cell, result, strict=strict) for cell in result.cells]
     for number, remark in enumerate(remarks(result), start=1):
@@ -59,11 +61,30 @@ def _judged(cell: CellVerdict, result: CheckResult, *, strict: bool) -> _Case:
     state: _State = ""
     if cell.fails:
         state = "failure" if result.enforced else "skipped"
-    elif cell.verdict == "inconclusive":
+    elif result.enforced and (cell.may_hide or cell.verdict == "incomparable"):
+        state = "error"
+    elif cell.verdict == "inconclusive" and not cell.waiver:
         state = "failure" if strict else "skipped"
     elif cell.verdict == "incomparable":
         state = "skipped"
-    return _Case(place(cell), f"{cell.impl} {cell.metric}", state, f"{cell.verdict}: {said}")
+    text = f"{cell.verdict}: {said}"
+    return _Case(place(cell), f"{cell.impl} {cell.metric}", state, text, _numbers(cell))
+
+
+def _numbers(cell: CellVerdict) -> tuple[tuple[str, float | str], ...]:
+    named = (
+        ("before", cell.old),
+        ("after", cell.new),
+        ("ratio", cell.ratio),
+        ("low", cell.low),
+        ("high", cell.high),
+        ("p", cell.p),
+        ("margin", cell.margin),
+        ("ruled_out", cell.ruled_out),
+        ("rounds", min(len(cell.before), len(cell.after)) or None),
+        ("unit", cell.unit or None),
+    )
+    return tuple((name, value) for name, value in named if value is not None)
 
 
 def _measured(run: Run, cell: Cell) -> _Case:
@@ -71,7 +92,13 @@ def _measured(run: Run, cell: Cell) -> _Case:
     where = ", ".join(part for part in (cell.scenario, setting) if part)
     states: dict[str, _State] = {"ok": "", "unavailable": "skipped"}
     state = states.get(cell.status, "error")
-    return _Case(where, cell.impl, state, f"{cell.status}: {cell.reason}" if state else "")
+    text = f"{cell.status}: {cell.reason}" if state else ""
+    numbers = tuple(
+        (f"{name} {value.unit}".strip(), value.value)
+        for name, value in cell.metrics.items()
+        if value.value is not None
+    )
+    return _Case(where, cell.impl, state, text, numbers)
 
 
 def _render(name: str, cases: Sequence[_Case], said: str, seconds: float | None) -> str:
@@ -92,6 +119,12 @@ def _render(name: str, cases: Sequence[_Case], said: str, seconds: float | None)
         attributes = {"classname": one_line(case.place).replace(".", "_")}
         attributes["name"] = one_line(case.name)
         made = ElementTree.SubElement(suite, "testcase", attributes)
+        if case.numbers:
+            # No number of its own kind in JUnit: viewers show properties as they are.
+            group = ElementTree.SubElement(made, "properties")
+            for key, value in case.numbers:
+                shown = one_line(value) if isinstance(value, str) else f"{value:.6g}"
+                ElementTree.SubElement(group, "property", {"name": one_line(key), "value": shown})
         text = one_line(case.text)
         if case.state:
             ElementTree.SubElement(made, case.state, {"message": text}).text = text

@@ -14,14 +14,26 @@ Where both can be done each has half of the error: a cell's p is twice the small
 cancels in the shift, and drowns a change of the values; what a process keeps for all its
 life (its memory, where its code came to lie) is in the shift twice.
 
-What is promised: a suite has any cell called regressed that did not get slower with a
-chance of `alpha` at most, and as much again for improved, whatever the noise is like and
-however cells depend on each other. For:
+A tenth of the error is kept for looks at fewer rounds, the leaps, which can find changes of
+tens of per cent alone (`leap.py`), so that these do not wait for the first look of the tests.
 
-- Who goes first is drawn, so for equal programs the sides of a round are exchangeable. To
-  swap them swaps the round's values and turns its shift's sign, so both tests are
-  permutation tests: p falls below t with a chance of t at most, the smaller of two below
-  t / 2 with as much.
+What is promised: a suite has any cell called regressed that did not get slower with a
+chance of `alpha` at most, and as much again for improved, however cells depend on each
+other. It needs this of equal programs:
+
+- For the turns nothing: who goes first is drawn, so the sides of a round are exchangeable,
+  and to swap them turns the shift's sign. p falls below t with a chance of t at most.
+- For the rounds that the sides of one round are at least as much alike as those of two.
+  A drawn order makes the two values of a round exchangeable with each other and no more,
+  and ranks compare across rounds. Where noise strikes both sides of a round (rank
+  correlation above zero, as recorded), the test says too little rather than too much. Where
+  it strikes one side of every round, and never both, the correlation is negative and the
+  chance is up to about twice as high.
+- For the leaps what `leap.py` says.
+
+For then:
+
+- The smaller p of two tests falls below t / 2 with a chance of t at most.
 - Take the first look that rejects a cell which did not change, and the first such cell in
   it. Whatever was rejected before did change, so at most m - m0 of the m planned cells
   were, where m0 did not change; the cell's p was thus held against at most a_k / m0. Over
@@ -44,12 +56,15 @@ from typing import Literal
 from blockmark.runs.estimate import lower_quartile
 
 from .evidence import Direction, Evidence, OfRounds, OfTurns, Source, passes_margin
+from .leap import p_leap
 from .rank_test import least_p
 from .stats import spread
 
 Verdict = Literal["regressed", "improved", "unchanged", "inconclusive", "incomparable"]
 
 _DIRECTIONS: tuple[Direction, ...] = ("regressed", "improved")
+# The share of the error that all looks for leaps have together.
+_FOR_LEAPS = 0.1
 # From so many rounds on a wide middle half is the cell's nature and not bad luck.
 _ROUNDS_FOR_UNSTABLE = 15
 
@@ -61,13 +76,16 @@ class Rule:
     `alpha` is the chance that a suite of equal programs has any cell called regressed (and
     as much again for improved). `beta` is the level at which a cell is called unchanged.
     `looks` are rounds a side at which cells are judged, ascending; the last `deciding` of
-    them share `alpha`, and at those before a cell can only be called unchanged.
+    them share `alpha`, and at those before a cell can only be called unchanged. `leaps` are
+    rounds a side at which only changes of tens of per cent are looked for; those below the
+    last look have a tenth of `alpha` together.
     """
 
     alpha: float = 0.01
     beta: float = 0.05
     looks: tuple[int, ...] = (6, 10, 15, 20, 30)
     deciding: int = 4
+    leaps: tuple[int, ...] = (4, 6)
 
     def __post_init__(self) -> None:
         """Raises ValueError for levels that are none, and for looks that do not ascend."""
@@ -79,9 +97,25 @@ class Rule:
             raise ValueError(f"looks must ascend: {self.looks}")
 
     @property
+    def early(self) -> tuple[int, ...]:
+        """The rounds at which leaps are looked for: those before the first deciding look."""
+        return tuple(rounds for rounds in self.leaps if rounds < self.first_deciding)
+
+    @property
+    def every_look(self) -> tuple[int, ...]:
+        """All rounds at which something is judged, ascending."""
+        return tuple(sorted({*self.early, *self.looks}))
+
+    @property
     def alpha_of_look(self) -> float:
-        """The error that one look may make."""
-        return self.alpha / min(self.deciding, len(self.looks))
+        """The error that one look of the tests may make."""
+        left = 1.0 - _FOR_LEAPS if self.early else 1.0
+        return left * self.alpha / min(self.deciding, len(self.looks))
+
+    @property
+    def alpha_of_leap(self) -> float:
+        """The error that one look for leaps may make; zero if there is none."""
+        return _FOR_LEAPS * self.alpha / len(self.early) if self.early else 0.0
 
     @property
     def first_deciding(self) -> int:
@@ -92,6 +126,15 @@ class Rule:
         """The same rule with its last look at `rounds` a side."""
         looks = tuple(look for look in self.looks if look < rounds)
         return replace(self, looks=(*looks, rounds))
+
+    def first_look_for(self, cells: int) -> int:
+        """The first look at which the tests can call one of `cells` cells regressed.
+
+        Measuring does not end before it. The last look if none can. Raises ValueError if
+        there are no cells.
+        """
+        least = max(self.first_deciding, self.least_rounds(cells))
+        return next((look for look in self.looks if look >= least), self.looks[-1])
 
     def least_rounds(self, cells: int, tests: int = 2) -> int:
         """The fewest rounds a side with which one of `cells` planned cells can be decided.
@@ -180,15 +223,22 @@ def judge(cells: Sequence[GateCell], rule: Rule, *, last: bool) -> None:
     for cell in cells:
         if cell.verdict is None:
             cell.rounds = min(len(cell.before), len(cell.after))
-            _incomparable(cell)
-    undecided = [cell for cell in cells if cell.verdict is None]
-    if max((cell.rounds for cell in undecided), default=0) >= rule.first_deciding:
+            if cell.rounds:
+                _incomparable(cell)
+            elif last:
+                cell.verdict, cell.reason = "inconclusive", "nothing was measured"
+    undecided = [cell for cell in cells if cell.verdict is None and cell.rounds]
+    rounds = max((cell.rounds for cell in undecided), default=0)
+    if rounds >= rule.first_deciding:
         _decide(undecided, cells, rule)
+    elif rule.early and rounds >= rule.early[0]:
+        _find_leaps(undecided, cells, rule)
     for cell in undecided:
         if cell.verdict is None:
             tests = cell.tests
             cell.p = min(1.0, len(tests) * min(t.p(d) for t in tests for d in _DIRECTIONS))
-            if by := _unchanged_by(cell, rule):
+            early = rounds < rule.looks[0] and not last
+            if not early and (by := _unchanged_by(cell, rule)):
                 cell.verdict, cell.decided_by = "unchanged", by
             elif last:
                 cell.verdict, cell.reason = "inconclusive", _why_open(cell, rule, len(cells))
@@ -211,6 +261,41 @@ def smallest_visible(cell: GateCell, rule: Rule, planned: int) -> float | None:
     return min(found) - 1.0 if found else None
 
 
+def ruled_out(cell: GateCell, rule: Rule) -> float | None:
+    """The smallest slowdown, as a share of one, that the rounds rule out at level `beta`.
+
+    What an inconclusive cell may still hide is at most that. The tests share the level; a
+    test rules nothing out that the other finds. Zero if no slowdown is left. None if not
+    even a thousandfold one is ruled out, as with too few rounds.
+    """
+    tests = cell.tests
+    level = rule.beta / max(1, len(tests))
+    found = []
+    for test in tests:
+        bound = _bound(test, level)
+        others = [other for other in tests if other is not test]
+        if bound and not any(other.p("regressed", 1.0 / bound) <= level for other in others):
+            found.append(bound)
+    return min(found) - 1.0 if found else None
+
+
+def _bound(test: Evidence, level: float) -> float | None:
+    """The least factor of slowdown that a test rules out; None above a thousand."""
+
+    def excluded(factor: float) -> bool:
+        return test.p("improved", 1.0 / factor) <= level
+
+    low, high = 1.0, 1000.0
+    if not test.ratio or not excluded(high):
+        return None
+    if excluded(low):
+        return low
+    while high / low > 1.002:
+        middle = math.sqrt(low * high)
+        low, high = (low, middle) if excluded(middle) else (middle, high)
+    return high
+
+
 def _visible(test: Evidence, margin: float, level: float) -> float | None:
     ratio = test.ratio
     if not ratio:
@@ -228,6 +313,21 @@ def _visible(test: Evidence, margin: float, level: float) -> float | None:
         middle = math.sqrt(low * high)
         low, high = (low, middle) if seen(middle) else (middle, high)
     return high
+
+
+def _find_leaps(undecided: Sequence[GateCell], planned: Sequence[GateCell], rule: Rule) -> None:
+    """Call regressed and improved what changed by tens of per cent in most rounds."""
+    for direction in _DIRECTIONS:
+        chances = {
+            id(cell): p_leap(cell.shifts, cell.margin, direction)
+            for cell in undecided
+            if cell.verdict is None and cell.shifts
+        }
+        told = sum(cell.verdict == direction for cell in planned)
+        asked = [cell for cell in undecided if id(cell) in chances]
+        for cell in _holm(asked, chances, told, len(planned), rule.alpha_of_leap):
+            cell.verdict, cell.p, cell.decided_by = direction, chances[id(cell)], "turns"
+            cell.reason = f"found early, after {_rounds(cell.rounds)}"
 
 
 def _decide(undecided: Sequence[GateCell], planned: Sequence[GateCell], rule: Rule) -> None:
@@ -333,9 +433,7 @@ def _check(cell: GateCell) -> None:
 
 
 def _incomparable(cell: GateCell) -> None:
-    if not cell.before or not cell.after:
-        cell.verdict, cell.reason = "incomparable", "a side has no rounds"
-    elif not any(cell.before) and not any(cell.after):
+    if not any(cell.before) and not any(cell.after):
         cell.verdict, cell.reason = "unchanged", "every round is zero"
     elif not (lower_quartile(cell.before) > 0 and lower_quartile(cell.after) > 0):
         cell.verdict, cell.reason = "incomparable", "a side is zero: below resolution"

@@ -9,7 +9,7 @@ from blockmark.runs.estimate import Resampler, lower_quartile
 from blockmark.runs.metrics import metric_of
 
 from .check import CellVerdict
-from .gate import GateCell, Rule, smallest_visible
+from .gate import GateCell, Rule, ruled_out, smallest_visible
 from .margins import Margin
 from .stats import ratio_of_quartiles, ratio_of_shifts
 
@@ -47,9 +47,9 @@ def cell_verdict(
 ) -> CellVerdict:
     """What the judged `cell` says of a metric in `where` (scenario, setting, implementation).
 
-    The smallest change that could have been seen is worked out where a cell is
-    inconclusive, or for every cell if `always_visible`. A cell without a verdict counts as
-    inconclusive.
+    The smallest change that could have been seen, and the smallest that is ruled out, are
+    worked out where a cell is inconclusive, or for every cell if `always_visible`. A cell
+    without a verdict counts as inconclusive.
     """
     row = metric_of(metric)
     old, new = (lower_quartile(side) if side else None for side in (cell.before, cell.after))
@@ -61,9 +61,9 @@ def cell_verdict(
             found = ratio_of_quartiles(cell.after, cell.before, resampler)
         ratio, low, high = found.value, found.low, found.high
     verdict = cell.verdict or "inconclusive"
-    visible = None
+    visible = excluded = None
     if verdict == "inconclusive" or always_visible:
-        visible = smallest_visible(cell, rule, planned)
+        visible, excluded = smallest_visible(cell, rule, planned), ruled_out(cell, rule)
     return CellVerdict(
         scenario=where[0],
         setting=where[1],
@@ -84,5 +84,6 @@ def cell_verdict(
         margin=margin.share,
         margin_of=margin.origin,
         visible=visible,
+        ruled_out=excluded,
         reason=cell.reason,
     )

@@ -113,7 +113,7 @@ def judge_runs(
             planned.append((cell, key, metric))
     rule = options.rule
     rounds = max((min(len(c.before), len(c.after)) for c, _, _ in planned), default=1)
-    one_look = Rule(alpha=rule.alpha, beta=rule.beta, looks=(max(1, rounds),))
+    one_look = Rule(alpha=rule.alpha, beta=rule.beta, looks=(max(1, rounds),), leaps=())
     judge([cell for cell, _, _ in planned], one_look, last=True)
     resampler = Resampler(now.seed)
     cells = [
