@@ -89,6 +89,19 @@ def test_samples_are_means_of_neighbouring_blocks() -> None:
     assert samples(side, 2, 2) == [2.0, 6.0, 2.0, 4.0]
 
 
+def test_a_busy_machine_s_rounds_of_few_blocks_are_taken_as_they_are() -> None:
+    few = Side([], [[3.0], [5.0, 7.0]])
+    assert samples(few, 2, 5) == [3.0, 5.0, 7.0]
+    # Equal programs, one with a block a round and one with two: no change, and nothing breaks.
+    rng = random.Random(6)
+    noise = [rng.gauss(9, 1) for _ in range(60)]
+    thin = Side(noise[:20], [[one] for one in noise[:20]])
+    thick = Side(noise[:20], [[one, one] for one in noise[:20]])
+    for rule in rival_rules():
+        told = rule.judge(thin, thick)
+        assert told is None or rule.rounds == 1
+
+
 def test_turns_help_where_both_sides_of_a_round_are_disturbed_alike() -> None:
     rng = random.Random(2)
     drift = [rng.uniform(1.0, 1.6) for _ in range(30)]
@@ -238,6 +251,16 @@ def test_the_whole_simulation_on_rounds_that_were_made_up() -> None:
     assert text == render_counts(recording, count_verdicts(recording, 20, 1, rule), rule)
     assert "0 of 20 (0.00 %)" in text
     assert "load average 1.0 to 2.5" in text
+    # Tens of per cent are found where leaps are first looked for.
+    large = counts.factors[10.0]
+    assert large.found.total() == large.slowed.total() == 40
+    assert set(large.slowed_rounds.values()) == {4 * 20}
+    assert "10 times as long: 40 of 40 (100.00 %) in 4.0 rounds" in text
+    # Rounds of the made-up recording are drawn on their own: near no correlation.
+    found = [recording.likeness(name) for name in recording.cells]
+    assert max(map(abs, found)) < 0.4
+    assert f"{min(found):+.2f} to {max(found):+.2f} over the cells" in text
+    assert "beyond the leap of 25 %" in text
 
 
 def test_wandering_that_turns_do_not_see_is_no_hindrance() -> None:

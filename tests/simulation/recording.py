@@ -28,6 +28,14 @@ class Side:
     blocks: list[Sequence[float]]
     shifts: list[float] = field(default_factory=list)
 
+    def times(self, factor: float) -> Side:
+        """The same side, had it taken `factor` times as long in every turn."""
+        return Side(
+            [value * factor for value in self.values],
+            [[block * factor for block in round_] for round_ in self.blocks],
+            [shift + math.log(factor) for shift in self.shifts],
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Recording:
@@ -50,6 +58,13 @@ class Recording:
     def true_change(self, name: str) -> float:
         """How much slower B5 is, the median over all rounds, as a share of one."""
         return math.exp(statistics.median(self.shifts[name][SLOWER])) - 1.0
+
+    def likeness(self, name: str) -> float:
+        """The rank correlation (Spearman) of the two equal programs within a round."""
+        from scipy.stats import spearmanr
+
+        new, old = EQUAL.split("/")
+        return float(spearmanr(self.cells[name][new], self.cells[name][old]).statistic)
 
 
 def load_recording(path: Path) -> Recording:

@@ -38,10 +38,13 @@ class RivalRule:
 
 
 def samples(side: Side, rounds: int, per_round: int) -> list[float]:
-    """`per_round` means of neighbouring blocks out of each of the first `rounds` rounds."""
+    """`per_round` means of neighbouring blocks out of each of the first `rounds` rounds; as
+    many as there are where a round has fewer, as on a busy machine a block may take long.
+    """
     found = []
     for blocks in side.blocks[:rounds]:
-        edges = [len(blocks) * i // per_round for i in range(per_round + 1)]
+        parts = min(per_round, len(blocks))
+        edges = [len(blocks) * i // parts for i in range(parts + 1)]
         found += [statistics.fmean(blocks[a:b]) for a, b in itertools.pairwise(edges)]
     return found
 
@@ -73,6 +76,8 @@ def pyperf(before: Sequence[float], after: Sequence[float]) -> Told:
     """
     from scipy.stats import t as student
 
+    if len(before) < 2:
+        return None
     pooled = (statistics.variance(before) + statistics.variance(after)) / 2
     error = math.sqrt(2 * pooled / len(before))
     change = statistics.fmean(after) - statistics.fmean(before)
@@ -113,6 +118,8 @@ def criterion(before: Sequence[float], after: Sequence[float]) -> Told:
     """
     import numpy as np
 
+    if len(before) < 2:
+        return None
     a, b = np.asarray(before, float), np.asarray(after, float)
     # The same draws for the same samples, so that the table can be made again.
     rng = np.random.default_rng(random.Random(repr((before[0], after[0]))).randrange(2**32))
@@ -136,9 +143,13 @@ def rival_rules() -> list[RivalRule]:
     """The rules as their tools ship them, and two of them on this gate's own values."""
 
     def fed(rule: Callable[..., Told], rounds: int, per_round: int, *more: float) -> RivalJudge:
-        return lambda before, after: rule(
-            samples(before, rounds, per_round), samples(after, rounds, per_round), *more
-        )
+        def judge(before: Side, after: Side) -> Told:
+            sides = [samples(side, rounds, per_round) for side in (before, after)]
+            # Most of these rules are for sides of one size.
+            size = min(map(len, sides))
+            return rule(sides[0][:size], sides[1][:size], *more)
+
+        return judge
 
     def own(rule: Callable[..., Told], *more: float) -> RivalJudge:
         return lambda before, after: rule(before.values[:20], after.values[:20], *more)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from recording import Recording
+import math
+import statistics
+
+from recording import EQUAL, Recording
 from verdict_counts import Counts, Improvements, OurCounts
 
 from blockmark.verdict.gate import Rule
+from blockmark.verdict.leap import LEAP
 
 
 def render_counts(recording: Recording, counts: Counts, rule: Rule) -> str:
@@ -14,6 +18,8 @@ def render_counts(recording: Recording, counts: Counts, rule: Rule) -> str:
         _setting(recording, counts, rule),
         _our_table(recording, counts.ours),
         _findings(counts.ours, counts.apart, counts.improvements, rule),
+        _large_changes(counts),
+        _assumptions(recording),
     ]
     if counts.rivals:
         parts.append(_rival_table(recording, counts, rule))
@@ -68,6 +74,29 @@ def _findings(ours: OurCounts, apart: OurCounts, better: Improvements, rule: Rul
         "too early to call it improved: called unchanged by the ranks of rounds "
         f"{_of(better.two_sided, better.cells)} times; without the lower end of the ratio, as the "
         f"rule was first designed, {_of(better.one_sided, better.cells)} times."
+    )
+
+
+def _large_changes(counts: Counts) -> str:
+    parts = [
+        f"{factor:g} times as long: {_of(ours.found.total(), ours.slowed.total())} in "
+        f"{sum(ours.slowed_rounds.values()) / ours.slowed.total():.1f} rounds"
+        for factor, ours in counts.factors.items()
+    ]
+    return f"Steps of equal programs, made to take longer, that were found: {'; '.join(parts)}."
+
+
+def _assumptions(recording: Recording) -> str:
+    """What the ranks of rounds and the leaps assume of equal programs, counted."""
+    likeness = sorted(recording.likeness(name) for name in recording.cells)
+    shifts = [one for kinds in recording.shifts.values() for one in kinds[EQUAL]]
+    hits = sum(abs(shift) > math.log(LEAP) for shift in shifts)
+    return (
+        "Of equal programs: the rank correlation between the two sides of a round is "
+        f"{likeness[0]:+.2f} to {likeness[-1]:+.2f} over the cells (median "
+        f"{statistics.median(likeness):+.2f}); rounds whose change lies beyond the leap of "
+        f"{LEAP - 1:.0%}".replace("%", " %")
+        + f" in either direction: {_of(hits, len(shifts))}."
     )
 
 

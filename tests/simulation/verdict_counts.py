@@ -17,10 +17,16 @@ from blockmark.verdict.margins import margin_for
 from blockmark.verdict.rank_test import p_greater
 
 FALSE = ("regressed", "improved")
+# What a step of an equal program is made to take, in times of what it took.
+FACTORS = (1.1, 1.3, 10.0)
 
 
-def judge_suite(suite: Suite, slower: Iterable[str], rule: Rule) -> list[GateCell]:
-    """Every cell of a suite, look after look, as a check would; `slower` cells are B5."""
+def judge_suite(
+    suite: Suite, slower: Iterable[str], rule: Rule, factor: float = 1.0
+) -> list[GateCell]:
+    """Every cell of a suite, look after look, as a check would; `slower` cells are B5, and the
+    steps of equal programs take `factor` times what they took.
+    """
     sides: list[tuple[Side, Side]] = []
     cells = []
     for name in suite.recording.cells:
@@ -28,8 +34,11 @@ def judge_suite(suite: Suite, slower: Iterable[str], rule: Rule) -> list[GateCel
         assert margin is not None
         cells.append(GateCell(name, margin.share))
         slow = name in slower
-        sides.append((suite.before(name, slower=slow), suite.after(name, slower=slow)))
-    for look in rule.looks:
+        after = suite.after(name, slower=slow)
+        if factor != 1.0 and name in suite.recording.steps:
+            after = after.times(factor)
+        sides.append((suite.before(name, slower=slow), after))
+    for look in rule.every_look:
         for cell, (before, after) in zip(cells, sides, strict=True):
             if cell.verdict is None:
                 cell.before, cell.after = before.values[:look], after.values[:look]
@@ -140,6 +149,7 @@ class Counts:
     ours: OurCounts = field(default_factory=OurCounts)
     apart: OurCounts = field(default_factory=OurCounts)
     improvements: Improvements = field(default_factory=Improvements)
+    factors: dict[float, OurCounts] = field(default_factory=dict)  # all steps as much slower
     rivals: list[tuple[RivalRule, RivalCounts]] = field(default_factory=list)
 
 
@@ -160,6 +170,9 @@ def count_verdicts(
             slower = [name for name in recording.steps if impl_of(name) == impl]
             counts.ours.add_slowed(judge_suite(suite, slower, rule), slower)
         counts.improvements.add(suite, rule)
+        for factor in FACTORS:
+            slowed = counts.factors.setdefault(factor, OurCounts())
+            slowed.add_slowed(judge_suite(suite, (), rule, factor), recording.steps)
         for one, found in counts.rivals:
             found.add(one, suite)
     for first in range(0, recording.rounds - rule.looks[-1] + 1, rule.looks[-1]):
