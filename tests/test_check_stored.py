@@ -69,6 +69,27 @@ def test_within_the_wider_margin_nothing_changed(factor: float, verdict: str) ->
     assert result.exit_code() == 0
 
 
+def test_a_thousand_rounds_are_judged_and_told_of() -> None:
+    before, now = pair(1.0)
+    for run, factor in ((before, 1.0), (now, 1.2)):
+        run["cells"] = [cell for cell in run["cells"] if cell["impl"] == "vector/cpp"]
+        find_cell(run, "vector/cpp")["metrics"]["step_ns"] = rounds(1000.0 * factor, 1000)
+    told: list[str] = []
+    result = judge_runs(
+        parse_run(before),
+        parse_run(now),
+        StoredOptions(metrics=("step_ns",)),
+        names=NAMES,
+        progress=lambda done, total, text: told.append(f"{done} of {total}: {text}"),
+    )
+    cell = next(one for one in result.cells if one.setting == "block_size 16")
+    # The same values with a fifth more: 1 to 2 against 1.2 to 2.4.
+    assert cell.verdict == "regressed"
+    assert cell.p is not None
+    assert 0 < cell.p < 1e-16
+    assert told[0] == "1 of 2: judged decode (block_size 16) vector/cpp step_ns"
+
+
 def test_one_round_decides_nothing() -> None:
     before, now = make_run(impls=CPP, rounds=1), make_run(impls=CPP, rounds=1)
     result = judge(before, now, enforced=True)

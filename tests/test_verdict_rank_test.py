@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import itertools
 import math
+import random
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import mannwhitneyu
 
-from blockmark.verdict.rank_test import least_p, p_greater
+from blockmark.verdict.rank_test import (
+    _orders_with_at_least,
+    least_p,
+    normal_tail,
+    p_greater,
+)
 
 _DISTINCT = st.lists(st.integers(0, 10**6), min_size=2, max_size=24, unique=True)
 
@@ -58,3 +64,29 @@ def test_a_side_without_numbers_is_an_error(bad: list[float]) -> None:
         p_greater(bad, [1.0])
     with pytest.raises(ValueError, match="round"):
         p_greater([1.0], bad)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_hundreds_of_rounds_are_told_by_the_normal_curve(seed: int) -> None:
+    rng = random.Random(seed)
+    sample = [rng.gauss(0.1 * seed, 1) for _ in range(300)]
+    reference = [rng.gauss(0, 1) for _ in range(200)]
+    expected = mannwhitneyu(sample, reference, alternative="greater", method="asymptotic").pvalue
+    assert p_greater(sample, reference) == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize("z", [2.5, 4.0, 5.5])
+def test_the_normal_curve_calls_nothing_that_exact_counts_do_not(z: float) -> None:
+    # 60 a side, where scipy still counts: no p of the approximation is below the exact one.
+    size = 60
+    deviation = math.sqrt(size * size * (2 * size + 1) / 12)
+    wins = round(size * size / 2 + z * deviation)
+    exact = _orders_with_at_least(size, size)
+    approximate = normal_tail((wins - 0.5 - size * size / 2) / deviation)
+    assert exact[wins] / exact[0] <= approximate <= 5 * exact[wins] / exact[0]
+
+
+def test_a_thousand_rounds_are_no_matter_of_seconds() -> None:
+    # A clean cut: no counting of 10^600 orders, and no overflow.
+    assert 0 <= p_greater(range(1000, 2000), range(1000)) < 1e-200
+    assert least_p(1000, 1000) == 0.0

@@ -55,3 +55,15 @@ def test_the_least_p_is_that_of_changes_of_one_sign() -> None:
 def test_what_is_no_change_is_refused(changes: list[float]) -> None:
     with pytest.raises(ValueError, match=r"no round|not finite"):
         p_positive(changes)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_hundreds_of_changes_are_told_by_the_normal_curve(seed: int) -> None:
+    rng = random.Random(seed)
+    changes = [rng.gauss(0.05 * seed, 1) for _ in range(400)]
+    expected = wilcoxon(changes, alternative="greater", method="asymptotic", correction=True)
+    assert p_positive(changes) == pytest.approx(expected.pvalue, rel=1e-9)
+
+
+def test_a_thousand_changes_are_no_matter_of_seconds() -> None:
+    assert 0 <= p_positive([1.0 + n for n in range(1000)]) < 1e-100

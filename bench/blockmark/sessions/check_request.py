@@ -180,7 +180,7 @@ def _stored(request: CheckRequest, baseline: Path, progress: Progress) -> CheckR
     before = load_run(baseline)
     if request.candidate is not None:
         now, names = load_run(request.candidate), (str(baseline), str(request.candidate))
-        result = judge_runs(before, now, request.stored_options(), names=names)
+        result = judge_runs(before, now, request.stored_options(), names=names, progress=progress)
     else:
         result = check_against_run(
             before,

@@ -58,7 +58,7 @@ def cell_verdict(
         if cell.shown_by == "turns":
             found = ratio_of_shifts(cell.shifts, resampler)
         else:
-            found = ratio_of_quartiles(cell.after, cell.before, resampler)
+            found = ratio_of_quartiles(cell.after, cell.before, resampler, confidence=0.95)
         ratio, low, high = found.value, found.low, found.high
     verdict = cell.verdict or "inconclusive"
     visible = excluded = None

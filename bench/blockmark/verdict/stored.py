@@ -7,7 +7,7 @@ here stops a build unless that is asked for.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -68,8 +68,10 @@ def judge_runs(
     *,
     names: tuple[str, str],
     kind: Literal["stored", "files"] = "files",
+    progress: Callable[[int, int, str], None] = lambda done, total, text: None,
 ) -> CheckResult:
     """Judge the cells that both runs have, as one look. `names` are those of the sides.
+    `progress` is told of each cell, as runs of hundreds of rounds take a while.
 
     Cells of the earlier run that the later one lacks are missing. Raises NothingInCommon
     if there is no cell in both, UnknownName for an implementation that neither has.
@@ -116,10 +118,10 @@ def judge_runs(
     one_look = Rule(alpha=rule.alpha, beta=rule.beta, looks=(max(1, rounds),), leaps=())
     judge([cell for cell, _, _ in planned], one_look, last=True)
     resampler = Resampler(now.seed)
-    cells = [
-        _verdict(cell, key, metric, labels, one_look, len(planned), resampler)
-        for cell, key, metric in planned
-    ]
+    cells = []
+    for done, (cell, key, metric) in enumerate(planned, start=1):
+        cells.append(_verdict(cell, key, metric, labels, one_look, len(planned), resampler))
+        progress(done, len(planned), f"judged {cell.name}")
     added = [
         _place(key, _labels(now))
         for key, cell in now.cell_by_key.items()
