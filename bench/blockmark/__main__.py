@@ -6,7 +6,9 @@ nothing behind.
 
 from __future__ import annotations
 
+import os
 import sys
+from contextlib import suppress
 
 from . import interrupts, reaper
 
@@ -14,17 +16,30 @@ from . import interrupts, reaper
 def main() -> None:
     """Run the command line. Exits with its code, 130 where it was interrupted."""
     try:
-        interrupts.install()
-        reaper.start()
         try:
+            interrupts.install()
+            reaper.start()
             from .cli import main as command_line
 
             command_line()
         finally:
             interrupts.end()
             reaper.end()
+            if interrupts.interrupted():
+                _leave()
     except KeyboardInterrupt:
-        sys.exit(interrupts.EXIT_INTERRUPTED)
+        _leave()
+
+
+def _leave() -> None:
+    """Exit with the code of an interrupt, and not by way of the interpreter.
+
+    That waits for threads, and ends by a signal where the interrupt came inside an `exec`.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):
+            stream.flush()
+    os._exit(interrupts.EXIT_INTERRUPTED)
 
 
 if __name__ == "__main__":
