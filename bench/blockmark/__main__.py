@@ -6,6 +6,13 @@ nothing behind.
 
 from __future__ import annotations
 
+# Built in, where `signal` takes a while to import.
+import _signal
+
+if _signal.getsignal(_signal.SIGINT) is _signal.default_int_handler:
+    # Until `interrupts` is there: an end without a word.
+    _signal.signal(_signal.SIGINT, _signal.SIG_DFL)
+
 import os
 import sys
 from contextlib import suppress

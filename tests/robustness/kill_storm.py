@@ -188,9 +188,10 @@ def storm(kill: Kill, folder: Path) -> list[str]:
 def _wrong_end(kill: Kill, code: int, err: str) -> list[str]:
     wrong = []
     # Before the interpreter comes to the command, an interrupt shows the interpreter's own files.
-    if "Traceback" in err and "blockmark" in err:
+    starting = "Traceback" in err and "/blockmark/" not in err
+    if "Traceback" in err and not starting:
         wrong.append(f"a traceback: {err[-300:]}")
-    if (code == 1 and "init_import_site" not in err) or (code < 0 and -code not in kill.signals):
+    if (code == 1 and not starting) or (code < 0 and -code not in kill.signals):
         wrong.append(f"exit code {code}: {err[-300:]}")
     return wrong
 
