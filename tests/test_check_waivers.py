@@ -73,7 +73,7 @@ def test_a_day_in_quotes_is_a_day(tmp_path: Path) -> None:
         ("limit = 1.10\n", "", "waiver 1: limit is missing"),
         ("limit", "Limit", 'unknown key "Limit"'),
         ("1.10", "1.0", "lets nothing through"),
-        ("1.10", "nan", "must be a number"),
+        ("1.10", "nan", "must be a finite number"),
         ("1.10", "true", "must be a number"),
         ("2027-03-01", '"soon"', "must be a day"),
         ("2027-03-01", "7", "must be a day"),

@@ -20,6 +20,22 @@ EXIT_INTERRUPTED = 130
 _WORST_FIRST = (EXIT_INTERRUPTED, EXIT_USAGE, EXIT_WRONG, EXIT_REGRESSION, EXIT_NOTHING, 5)
 
 
+# Of it, for what stands at the end: the mend.
+_LONGEST_MESSAGE, _ITS_END = 500, 200
+
+
+def one_message(text: str) -> str:
+    """A message as it is printed: one line of at most 500 letters, none of them invisible.
+
+    What a message quotes may be of any length and hold anything.
+    """
+    line = " ".join(text.split())
+    line = "".join(letter if letter.isprintable() else "?" for letter in line)
+    if len(line) <= _LONGEST_MESSAGE:
+        return line
+    return f"{line[: _LONGEST_MESSAGE - _ITS_END - 5]} ... {line[-_ITS_END:]}"
+
+
 def worst(*codes: int) -> int:
     """The code of a command for which several hold."""
     return next((code for code in _WORST_FIRST if code in codes), 0)

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import math
 import re
-import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, cast
 
 from blockmark.runs.metrics import METRICS, metric_of
+from blockmark.toml_text import TomlError, parse_toml, read_toml
 
 from .claim_values import Value, ValueSyntaxError, parse_value
 from .claims import (
@@ -57,19 +57,20 @@ class ClaimsFileError(CompareError):
 def load_claims(path: Path) -> ClaimsFile:
     """Read a claims file. Raises ClaimsFileError."""
     try:
-        text = path.read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = (getattr(error, "strerror", None) or "").lower() or "not UTF-8 text"
-        raise ClaimsFileError(f"{path}: can't be read: {reason}") from None
-    return parse_claims(text, str(path))
+        return _claims(read_toml(path), str(path))
+    except TomlError as error:
+        raise ClaimsFileError(f"{path}: {error}") from None
 
 
 def parse_claims(text: str, where: str) -> ClaimsFile:
     """Claims out of TOML text; `where` names it in errors. Raises ClaimsFileError."""
     try:
-        data = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise ClaimsFileError(f"{where}: TOML syntax error: {error}") from None
+        return _claims(parse_toml(text), where)
+    except TomlError as error:
+        raise ClaimsFileError(f"{where}: {error}") from None
+
+
+def _claims(data: dict[str, Any], where: str) -> ClaimsFile:
     top = _Table(data, where, _FILE)
     sources = tuple(
         Source(name, table.text("title", needed=True))

@@ -9,13 +9,14 @@ expires = 2027-03-01          # the last day
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from math import isfinite
 from pathlib import Path
 from typing import Any
+
+from blockmark.toml_text import TomlError, read_toml
 
 from .check import CheckResult, waive
 from .errors import CompareError
@@ -40,12 +41,9 @@ class Waiver:
 def read_waivers(path: Path) -> tuple[Waiver, ...]:
     """The waivers of a file. Raises WaiverError."""
     try:
-        data = tomllib.loads(path.read_text("utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "not UTF-8 text"
-        raise WaiverError(f"{path}: cannot be read: {reason}") from None
-    except tomllib.TOMLDecodeError as error:
-        raise WaiverError(f"{path}: TOML syntax error: {error}") from None
+        data = read_toml(path)
+    except TomlError as error:
+        raise WaiverError(f"{path}: {error}") from None
     rows = data.pop("waiver", [])
     if data or not isinstance(rows, list):
         named = f'"{next(iter(data))}"' if data else "waiver"

@@ -10,10 +10,10 @@ import hashlib
 import itertools
 import json
 import math
-import tomllib
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from blockmark.toml_text import TomlError, parse_toml, read_toml
 from blockmark_impls.contract import PoolConfig
 
 from .keys import KEYS, STUDIES, ConfigError, Value, nearest, parse, without_effect
@@ -118,10 +118,19 @@ class Scenario:
         return replace(self, fixed=fixed, matrix=matrix, overrides=tuple(settings))
 
     def shortened(self) -> Scenario:
-        """The first point of the file's own axes; axes from the command line stay whole."""
-        fixed = {k: v[0] for k, v in self.matrix.items() if k not in self.overrides}
+        """What a quick look takes: ends and middle of the file's longest axis, if it has more
+        than two values, and the first value of its others. Axes of the command line stay whole.
+        """
+        own = {k: v for k, v in self.matrix.items() if k not in self.overrides}
+        longest = max(own, key=lambda name: len(own[name]), default=None)
         matrix = {k: v for k, v in self.matrix.items() if k in self.overrides}
-        return replace(self, fixed={**self.fixed, **fixed}, matrix=matrix)
+        fixed = dict(self.fixed)
+        for name, values in own.items():
+            if name == longest and len(values) > 2:
+                matrix[name] = [values[0], values[len(values) // 2], values[-1]]
+            else:
+                fixed[name] = values[0]
+        return replace(self, fixed=fixed, matrix=matrix)
 
     def cells(self) -> list[Cell]:
         """Every point of the matrix, checked. Raises ConfigError."""
@@ -196,22 +205,20 @@ def _least_paced(other: float) -> str:
 def load_scenario(path: Path, name: str | None = None) -> Scenario:
     """Read a TOML scenario. Raises ConfigError that names the file and the place."""
     try:
-        text = path.read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "not UTF-8 text"
-        raise ConfigError(f"{path}: cannot be read: {reason}") from None
-    return parse_scenario(text, name or path.stem, str(path))
+        return _scenario(read_toml(path), name or path.stem, str(path))
+    except TomlError as error:
+        raise ConfigError(f"{path}: {error}") from None
 
 
 def parse_scenario(text: str, name: str, where: str) -> Scenario:
     """A Scenario out of TOML text. Raises ConfigError."""
     try:
-        data = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        lines = text.split("\n")
-        end = f"at line {len(lines)}, column {len(lines[-1]) + 1}"
-        problem = str(error).replace("at end of document", end)
-        raise ConfigError(f"{where}: TOML syntax error: {problem}") from None
+        return _scenario(parse_toml(text), name, where)
+    except TomlError as error:
+        raise ConfigError(f"{where}: {error}") from None
+
+
+def _scenario(data: dict[str, Any], name: str, where: str) -> Scenario:
     matrix_in = data.pop("matrix", {})
     if not isinstance(matrix_in, dict):
         raise ConfigError(f"{where}: [matrix] must be a table of lists")

@@ -15,12 +15,12 @@ header makes another one: `Manager<FlatTable<std::uint32_t>, ...>` for the manag
 from __future__ import annotations
 
 import re
-import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import blockmark_impls
+from blockmark.toml_text import TomlError, read_toml
 from blockmark.workload.keys import ConfigError
 
 if TYPE_CHECKING:
@@ -99,13 +99,17 @@ class Mutant:
 def read_mutants(file: Path) -> list[Mutant]:
     """The rows of a file, each of which fits the structure as it is now. Raises ConfigError."""
     try:
-        rows = tomllib.loads(file.read_text("utf-8"))["mutant"]
-    except (OSError, ValueError, KeyError) as error:
-        raise ConfigError(f"{file}: can't be read: {error!r}") from None
+        rows = read_toml(file).get("mutant")
+    except TomlError as error:
+        raise ConfigError(f"{file}: {error}") from None
+    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+        raise ConfigError(f"{file}: it has no [[mutant]] tables")
     mutants = []
     for number, row in enumerate(rows, 1):
         if sorted(row) != sorted(_KEYS):
             raise ConfigError(f"{file}: row {number} must have {', '.join(_KEYS)}, and no more")
+        if not all(isinstance(value, str) for value in row.values()):
+            raise ConfigError(f"{file}: row {number}: every value must be text")
         mutant = Mutant(**{"offers" if key == "class" else key: row[key] for key in _KEYS})
         if not mutant.name.isidentifier() or mutant.was == mutant.becomes:
             raise ConfigError(

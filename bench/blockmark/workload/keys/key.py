@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -67,7 +66,8 @@ class Key:
         number = None if isinstance(value, bool) or not isinstance(value, int | float) else value
         if number is not None and not self.fraction:
             # Neither NaN nor an infinity is a whole number.
-            number = int(number) if math.isfinite(number) and number == int(number) else None
+            whole = isinstance(number, int) or number.is_integer()
+            number = int(number) if whole else None
         if number is None:
             wanted = "a number" if self.fraction else "a whole number"
             raise ConfigError(f"{where}: {self.name} = {value!r} must be {wanted}")
