@@ -65,9 +65,20 @@ def test_two_runs_by_hand() -> None:
     now = parse_run(run_with(vector__cpp=[1800.0] * 5, flat_stack__cpp=[900.0] * 5))
     sheet = runs_sheet(compare_runs(before, now, metrics=STEP))
     rows = rows_of(sheet)
-    assert rows["vector/cpp"] == ["1.50 us", "1.80 us", "1.20", "1.20-1.20", "worse"]
-    assert rows["flat-stack/cpp"] == ["1.00 us", "0.900 us", "0.900", "0.900-0.900", "better"]
+    assert rows["vector/cpp"] == ["1.50 us", "1.80 us", "1.20", "two times"]
+    assert rows["flat-stack/cpp"] == ["1.00 us", "0.900 us", "0.900", "two times"]
     assert rows["null/cpp"][-1] == "floor"
+    assert sheet.closing[-1].startswith("two times: the machine's state differs between two runs")
+
+
+def test_a_ratio_formed_with_a_cost_at_its_floor_says_so() -> None:
+    content = run_with(flat_stack__cpp=[1000.0] * 5, vector__cpp=[299.0] * 5)
+    find_cell(content, "hash-map/cpp")["metrics"]["step_ns"] = scalar([301.0] * 5)
+    find_cell(content, "null/cpp")["metrics"]["step_ns"] = scalar([300.0, 300, 300, 301, 301.0])
+    sheet = implementations_sheet(compare_implementations(parse_run(content), metrics=STEP))
+    assert rows_of(sheet)["vector/cpp"][-1] == "better, below the floor"
+    assert rows_of(sheet)["hash-map/cpp"][-1] == "better, below resolution"
+    assert any(line.startswith("below resolution, below the floor: ") for line in sheet.closing)
 
 
 def test_what_sets_two_runs_apart_is_said_first_and_nothing_is_judged() -> None:
@@ -77,7 +88,7 @@ def test_what_sets_two_runs_apart_is_said_first_and_nothing_is_judged() -> None:
     assert sheet.lead == (
         "Ratio: now / before.",
         "Other machine: cpu_model was AMD EPYC (Zen 3) before and is Other now.",
-        "Quick: quick was no before and is yes now.",
+        "Quick: the run now.",
     )
     assert rows_of(sheet)["vector/cpp"][-1] == "other machine"
 
@@ -103,7 +114,7 @@ def test_cells_that_only_one_run_has_are_named() -> None:
 def test_a_single_round_has_a_ratio_but_no_reading() -> None:
     run = parse_run(make_run(rounds=1))
     row = rows_of(implementations_sheet(compare_implementations(run, metrics=STEP)))["vector/cpp"]
-    assert row[2:] == ["-", "no interval"]
+    assert row[2:] == ["-", "too few rounds"]
 
 
 def test_a_count_has_no_unit() -> None:

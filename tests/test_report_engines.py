@@ -39,7 +39,7 @@ def cell(
         "status": "ok",
         "verified": {"operations": 100, "steps": 1},
         "metrics": {
-            metric: scalar([value]) | {"unit": "share" if "share" in metric else "ns"}
+            metric: scalar([value] * 5) | {"unit": "share" if "share" in metric else "ns"}
             for metric, value in metrics.items()
         },
     }
@@ -101,6 +101,32 @@ def test_each_rung_has_its_factor_and_what_it_drops() -> None:
         "flat-stack/cpp, native loop": ["1.50", "100x", "2.00x"],
     }
     assert "block objects" in rows(made())["list-duties/py, called per operation"][3]
+
+
+def test_a_rung_below_the_empty_loop_marks_every_ratio_that_it_is_in() -> None:
+    run = content()
+    null = {**run["implementations"][-1], "name": "null/cpp", "scheme": "null", "kind": "control"}
+    run["implementations"].append(null)
+    floor = cell("null/cpp", "native", {"take_ns": 2.0, "give_ns": 0.1}, _PARAMS)
+    run["cells"].append({**floor, "kind": "control", "verified": None})
+    (table,) = ladder_tables(made(run))
+    marks = {row.name: [entry.mark for entry in row.entries[:3]] for row in table.rows}
+    # Taking is below, giving above the loop: the sum and both of its ratios say the graver.
+    assert marks["flat-stack/cpp, native loop"] == ["**", "**", "**"]
+    assert marks["flat-stack/cpp, called per step"] == ["", "", ""]
+    assert table.notes[-1].startswith("** below its floor")
+
+
+def test_one_round_is_no_evidence_that_another_costs_less() -> None:
+    run = content()
+    run["cells"] = [
+        cell("vllm-pool/py", "per-op", {"step_ns": 1_800_000.0}, _PARAMS),
+        cell("flat-stack/cpp", "native", {"step_ns": 1_000.0}, _PARAMS),
+    ]
+    run["cells"][1]["metrics"]["step_ns"] = scalar([1_000.0])
+    parsed = made(run)
+    (finding,) = engine_gains(parsed, parsed.settings[0])
+    assert "cheapest" not in finding.text
 
 
 def test_a_rung_that_was_not_measured_leaves_a_gap() -> None:
@@ -201,8 +227,9 @@ def test_what_an_engine_could_gain() -> None:
     assert finding.topic == "What an engine could gain"
     assert finding.text == (
         "vllm-pool/py (vLLM 0.33.0) takes 1.80 ms: more than a 1 ms step, 18.0 % of a 10 ms step, "
-        "6.00 % of a 30 ms step. No structure can win back more than that, and the cheapest one "
-        "here leaves 1.00 us of it; where scheduling overlaps the GPU, nothing is won."
+        "6.00 % of a 30 ms step. No structure can win back more than that, and "
+        "flat-stack/cpp, the cheapest one here, still takes 1.00 us; where scheduling overlaps "
+        "the GPU, nothing is won."
     )
     assert finding.text in render_report(parsed)
     plain = parse_run(make_run())
@@ -220,7 +247,7 @@ def test_the_ladder_is_spliced_between_its_own_markers(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     text = document.read_text()
     assert text.startswith("a\n\n<!-- BEGIN: ladder -->\n<!-- made by: blockmark report run.json")
-    assert "| flat-stack/cpp, native loop | 1.50 | 100x | 2.00x | Python |" in text
+    assert "| flat-stack/cpp, native loop | 1.50 (1.50-1.50) | 100x | 2.00x | Python |" in text
     alone = blockmark("report", "run.json", "--ladder", cwd=tmp_path)
     assert alone.returncode == 2
     assert "--ladder goes with --splice" in alone.stderr

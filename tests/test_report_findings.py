@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from blockmark.report.findings import findings, share_range
 from blockmark.report.gaps import general_gaps, unmeasured_cells, unmeasured_metrics
 from blockmark.runs.codec import parse_run
@@ -41,8 +43,8 @@ def test_the_four_sentences_by_hand() -> None:
         "Across profiles (RC against R): open-hash+lru costs 3.00x as much.",
         "Crossing": "from Python the same flat-stack costs 24.0x as much when called per "
         "operation.",
-        "Language": "written in Python instead of C++, a step costs hash-map 5.00x, vector 40.0x, "
-        "flat-stack 60.0x as much.",
+        "Language": "written in Python instead of C++, a step costs 5.00x as much with hash-map, "
+        "40.0x as much with vector, 60.0x as much with flat-stack.",
         "In Python the ranking differs": "vector 1.20x faster than flat-stack, 1.50x than "
         "hash-map.",
     }
@@ -72,13 +74,44 @@ def test_rounds_that_overlap_have_no_winner() -> None:
     assert "no difference seen to vector" in told(content)["Structure"]
 
 
-def test_a_single_round_still_tells_the_ratio() -> None:
-    content = make_run(rounds=1)
+@pytest.mark.parametrize(("rounds", "words"), [(1, "1 round"), (3, "3 rounds"), (4, "4 rounds")])
+def test_too_few_rounds_name_no_winner_and_no_factor(rounds: int, words: str) -> None:
+    content = make_run(rounds=rounds)
     for name, cost in zip(NAMES, COSTS, strict=True):
+        find_cell(content, name)["metrics"]["step_ns"] = scalar([cost] * rounds)
+    # 4 rounds a side come to one in 35 by chance alone, all of one below all of the other.
+    assert told(content) == {
+        "Structure": f"flat-stack leads here, which {words} can't show: that takes 5 rounds or "
+        "more (native loop).",
+    }
+
+
+def test_one_class_under_two_names_has_no_winner() -> None:
+    content = make_run(impls=("flat-stack/cpp", "vector/cpp"), rounds=1)
+    for name, cost in (("flat-stack/cpp", 1000.0), ("vector/cpp", 1001.0)):
         find_cell(content, name)["metrics"]["step_ns"] = scalar([cost])
-    assert told(content)["Structure"].startswith("flat-stack 1.25x faster than vector, 15.0x")
-    # Without an interval nothing is claimed against expectation.
-    assert "In Python the ranking differs" not in told(content)
+    assert told(content)["Structure"] == "flat-stack: no difference seen to vector (native loop)."
+
+
+def test_shares_that_rounds_do_not_tell_apart_have_no_names() -> None:
+    content = make_run(impls=("flat-stack/cpp", "hash-map/py"))
+    for part in (*content["settings"], *content["cells"]):
+        part["params"]["step_rate"] = 2000
+    for name, share in (("flat-stack/cpp", 0.00242), ("hash-map/py", 0.178)):
+        entry = scalar([share] * 3, "share", "derived")
+        find_cell(content, name)["metrics"]["busy_share_estimated"] = entry
+    run = parse_run(content)
+    assert share_range(run, run.settings[0]) == (
+        "At 2,000 steps/s a block manager takes 0.242 % to 17.8 % of a core."
+    )
+
+
+def test_a_factor_of_a_cost_below_the_empty_loop_bears_its_mark() -> None:
+    content = content_with(dict(zip(NAMES, COSTS, strict=True)))
+    find_cell(content, "null/cpp")["metrics"]["step_ns"] = scalar([2000.0] * 5)
+    assert told(content)["Crossing"] == (
+        "from Python the same flat-stack costs 24.0x as much** when called per operation."
+    )
 
 
 def test_one_implementation_alone_is_compared_with_nothing() -> None:

@@ -331,13 +331,13 @@ def test_cells_that_failed_show_their_status_along_the_rates() -> None:
 
 def test_the_finding_sets_the_paced_share_beside_the_estimate() -> None:
     assert finding(make_rate_run(impls=("flat-stack/cpp", "null/cpp")), 2_000) == (
-        "Paced: at 2,000/s a core is busy 0.214 % with flat-stack/cpp (estimated back to back "
+        "Paced: at 2,000/s a core is busy 0.214 % with flat-stack/cpp (estimated back to back: "
         "0.122 %)."
     )
     assert finding(make_rate_run(), 50_000) == (
-        "Paced: at 50,000/s a core is busy 5.35 % with flat-stack/cpp (estimated back to back "
-        "3.05 %) and 48.0 % with hash-map/cpp (estimated back to back 39.5 %); vector/py (holds "
-        "19,200/s) is saturated."
+        "Paced: at 50,000/s a core is busy 5.35 % with flat-stack/cpp, and 48.0 % with "
+        "hash-map/cpp (estimated back to back: 3.05 % to 39.5 %); vector/py (holds 19,200/s) is "
+        "saturated."
     )
     assert finding(make_rate_run((1e6,), impls=("hash-map/cpp", "vector/py")), 1e6) == (
         "Paced: at 1,000,000/s hash-map/cpp (holds 104,000/s) and vector/py (holds 19,200/s) are "

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from blockmark.report.floors import BELOW_RESOLUTION, null_control
 from blockmark.report.operation_table import operation_tables
 from blockmark.report.step_table import step_table
 from blockmark.report.table import Entry, Row, Table
 from blockmark.runs.codec import parse_run
+from blockmark.runs.floors import control_of
 from run_factory import find_cell, make_run, scalar
 
 
@@ -76,7 +76,7 @@ def test_the_numbers_of_a_row_are_those_of_the_run_in_one_unit() -> None:
     metrics["busy_share_estimated"] = scalar([0.00304] * 5, "share", "derived")
     table = main_table(content)
     assert entry_of(table, "vector/cpp", "step us").text == "1.52"
-    assert entry_of(table, "vector/cpp", "95 %").text == "1.50-1.56"
+    assert entry_of(table, "vector/cpp", "range").text == "1.50-1.56"
     assert entry_of(table, "vector/cpp", "pack us").text == "4.20"
     assert entry_of(table, "vector/cpp", "allocs").text == "1.13"
     assert entry_of(table, "vector/cpp", "at 2,000/s").text == "0.304 %"
@@ -118,7 +118,7 @@ def test_a_column_without_any_number_is_left_out() -> None:
     for cell in content["cells"]:
         cell["metrics"].pop("pack_ns", None)
     titles = [column.title for column in main_table(content).columns]
-    assert titles == ["step us", "95 %", "p99", "allocs", "core share", "profile"]
+    assert titles == ["step us", "range", "p99", "allocs", "core share", "profile"]
 
 
 def test_a_run_without_the_step_model_has_only_messages_in_the_step_table() -> None:
@@ -142,7 +142,22 @@ def test_a_cost_that_the_empty_loop_explains_is_marked() -> None:
     assert entry_of(table, "flat-stack/cpp", "step us").mark == "*"
     assert entry_of(table, "vector/cpp", "step us").mark == ""
     assert entry_of(table, "null/cpp", "step us").mark == ""
-    assert BELOW_RESOLUTION in table.notes
+    assert table.notes[-1].startswith("* below resolution: not above the empty loop by 3 times")
+
+
+def test_a_cost_below_its_floor_says_so() -> None:
+    content = make_run()
+    find_cell(content, "null/cpp")["metrics"]["step_ns"] = scalar([300.0] * 5)
+    find_cell(content, "flat-stack/cpp")["metrics"]["step_ns"] = scalar([299.0] * 5)
+    find_cell(content, "raw-array/cpp")["metrics"]["pack_ns"] = scalar([6010.0] * 5)
+    find_cell(content, "vector/cpp")["metrics"]["pack_ns"] = scalar([5610.0] * 5)
+    # A plain array is a floor that may be reached.
+    find_cell(content, "hash-map/cpp")["metrics"]["pack_ns"] = scalar([6010.0] * 5)
+    table = main_table(content)
+    assert entry_of(table, "flat-stack/cpp", "step us").mark == "**"
+    assert entry_of(table, "vector/cpp", "pack us").mark == "**"
+    assert entry_of(table, "hash-map/cpp", "pack us").mark == ""
+    assert table.notes[-1].startswith("** below its floor")
 
 
 def test_the_control_of_a_cell_has_its_call_style_and_its_language() -> None:
@@ -150,7 +165,7 @@ def test_the_control_of_a_cell_has_its_call_style_and_its_language() -> None:
     cells = {cell.impl: cell for cell in run.cells_of(run.settings[0].key)}
 
     def control(name: str) -> str | None:
-        found = null_control(cells[name], cells.values(), run.implementation_by_name)
+        found = control_of("null", cells[name], cells.values(), run.implementation_by_name)
         return None if found is None else found.impl
 
     assert control("vector/cpp") == "null/cpp"
@@ -160,14 +175,19 @@ def test_the_control_of_a_cell_has_its_call_style_and_its_language() -> None:
     assert control("flat-stack/numpy") is None
 
 
-def test_notes_say_how_far_the_intervals_can_be_trusted() -> None:
+def test_notes_say_how_far_the_ranges_can_be_trusted() -> None:
+    # By hand: 1 - .75^5 - .25^5 = .7617, and of 5^.65 = 2.847 rounds .5402.
     assert main_table(make_run(rounds=5)).notes == (
-        "95 %: bootstrap interval over rounds, approximate with 5 of them (below 11).",
+        "range: the least to the greatest of 5 rounds; holds the value in 76 % of cases if "
+        "rounds are independent, in 54 % as rounds in a row are.",
     )
-    assert main_table(make_run(rounds=11)).notes == ()
+    # By hand: 1 - .75^11 - .25^11 = .9578; of 11^.65 = 4.752 rounds .7438.
+    assert "in 96 % of cases if rounds are independent, in 74 %" in (
+        main_table(make_run(rounds=11)).notes[0]
+    )
     single = main_table(make_run(rounds=1))
-    assert single.notes == ("95 %: no interval from a single round.",)
-    assert "95 %" not in [column.title for column in single.columns]
+    assert single.notes == ("range: none of a single round.",)
+    assert "range" not in [column.title for column in single.columns]
     assert "Quick run: not for decisions." in main_table(make_run(quick=True)).notes
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from blockmark.runs.estimate import Resampler
 from blockmark.runs.model import MetricValue
 from blockmark.runs.shares import derive_shares
 
@@ -15,7 +14,7 @@ def timing(*values: float) -> MetricValue:
 
 def test_shares_follow_from_each_round_of_the_step() -> None:
     metrics = {"step_ns": timing(1_000.0, 2_000.0), "pack_ns": timing(4_000.0, 6_000.0)}
-    shares = derive_shares(metrics, 2_000.0, Resampler(1), concurrency=256)
+    shares = derive_shares(metrics, 2_000.0, concurrency=256)
     assert {name: share.values for name, share in shares.items()} == {
         "busy_share_estimated": pytest.approx((0.002, 0.004)),
         "busy_share_with_pack_estimated": pytest.approx((0.010, 0.016)),
@@ -36,24 +35,22 @@ def test_shares_follow_from_each_round_of_the_step() -> None:
     ],
 )
 def test_rounds_without_their_pack_have_no_share_with_it(pack: dict[str, MetricValue]) -> None:
-    shares = derive_shares(
-        {"step_ns": timing(1_000.0, 2_000.0), **pack}, 2_000.0, Resampler(1), concurrency=256
-    )
+    shares = derive_shares({"step_ns": timing(1_000.0, 2_000.0), **pack}, 2_000.0, concurrency=256)
     assert "busy_share_with_pack_estimated" not in shares
     assert "busy_share_estimated" in shares
 
 
 def test_there_is_no_share_without_a_step() -> None:
     missing = MetricValue(None, "ns", "clock", unavailable="no")
-    assert derive_shares({"step_ns": missing}, 2_000.0, Resampler(1), concurrency=256) == {}
-    assert derive_shares({}, 2_000.0, Resampler(1), concurrency=256) == {}
+    assert derive_shares({"step_ns": missing}, 2_000.0, concurrency=256) == {}
+    assert derive_shares({}, 2_000.0, concurrency=256) == {}
 
 
 def test_the_published_share_by_its_own_arithmetic() -> None:
     # 134 ns a lookup and 248 ns a block taken and given back; 256 sequences x 2,000 steps a
     # second are 512,000 of each: 382 ns x 512,000/s. Its table says 19.2 %.
     costs = {"lookup_ordered_ns": timing(134.0), "alloc_free_interleaved_ns": timing(248.0)}
-    shares = derive_shares(costs, 2_000.0, Resampler(1), concurrency=256)
+    shares = derive_shares(costs, 2_000.0, concurrency=256)
     assert set(shares) == {"busy_share_by_operations"}
     assert shares["busy_share_by_operations"].value == pytest.approx(0.195584)
     # Its other two rows: 24.5 + 72 and 3.6 + 7.8 ns.
@@ -62,5 +59,5 @@ def test_the_published_share_by_its_own_arithmetic() -> None:
             "lookup_ordered_ns": timing(lookup),
             "alloc_free_interleaved_ns": timing(alloc_free),
         }
-        found = derive_shares(costs, 2_000.0, Resampler(1), concurrency=256)
+        found = derive_shares(costs, 2_000.0, concurrency=256)
         assert found["busy_share_by_operations"].value == pytest.approx(share)

@@ -181,24 +181,51 @@ SEVEN = [100.0, 101.0, 100.5, 102.0, 100.2, 103.0, 100.9]
 
 
 @pytest.mark.parametrize(
-    ("metric", "old", "new", "ratio", "reading"),
+    ("metric", "reference", "own", "ratio", "reading"),
     [
-        # slower, faster, no change to be seen, identical
+        # slower, faster, no difference to be seen, identical
         ("step_ns", SEVEN, [value * 1.2 for value in SEVEN], 1.2, "worse"),
         ("step_ns", SEVEN, [value * 0.5 for value in SEVEN], 0.5, "better"),
         ("step_ns", SEVEN, SEVEN[::-1], 1.0, "unclear"),
         ("step_ns", [5.0] * 5, [5.0] * 5, 1.0, "same"),
         # without variance, and 2 % apart
         ("step_ns", [100.0] * 5, [102.0] * 5, 1.02, "worse"),
-        # one round: a ratio and nothing to judge it by
+        # too few rounds: a ratio and nothing to judge it by
         ("step_ns", [100.0], [150.0], 1.5, None),
         ("step_ns", SEVEN, [200.7], 2.0, None),
-        # unequal rounds
+        ("step_ns", [100.0] * 3, [150.0] * 3, 1.5, None),
+        ("step_ns", [100.0] * 4, [150.0] * 4, 1.5, None),
+        # unequal rounds: 2 / C(15, 3) is below one in a hundred
         ("step_ns", [100.0] * 3, [50.0] * 12, 0.5, "better"),
         # zeros
         ("step_ns", [0.0] * 5, [5.0] * 5, None, None),
         ("step_ns", [5.0] * 5, [0.0] * 5, None, None),
         ("step_ns", [0.0] * 5, [0.0] * 5, 1.0, "same"),
+    ],
+)
+def test_golden_pairs_of_one_run(
+    metric: str,
+    reference: list[float],
+    own: list[float],
+    ratio: float | None,
+    reading: str | None,
+) -> None:
+    content = make_run(impls=CPP)
+    set_rounds(content, "flat-stack/cpp", metric, reference)
+    set_rounds(content, "vector/cpp", metric, own)
+    found = row_of(compare_implementations(parse_run(content)), "vector/cpp", metric)
+    assert found.ratio.value == (None if ratio is None else pytest.approx(ratio, rel=1e-3))
+    assert found.reading == reading
+    if ratio is None:
+        assert found.ratio.reason in ("a side is below resolution", "the reference is zero")
+
+
+@pytest.mark.parametrize(
+    ("metric", "old", "new", "ratio", "reading"),
+    [
+        # A time reads as nothing: the machine of another hour is another machine.
+        ("step_ns", SEVEN, [value * 1.2 for value in SEVEN], 1.2, None),
+        ("step_ns", [100.0] * 30, [150.0] * 30, 1.5, None),
         ("heap_allocations_per_step", [0.0] * 5, [5.0] * 5, None, "worse"),
         ("heap_allocations_per_step", [5.0] * 5, [0.0] * 5, 0.0, "better"),
         ("heap_allocations_per_step", [0.0], [0.0], 1.0, "same"),
@@ -209,7 +236,7 @@ SEVEN = [100.0, 101.0, 100.5, 102.0, 100.2, 103.0, 100.9]
         ("pool_run_length", [1.0, 1.0], [2.0, 2.0], 2.0, None),
     ],
 )
-def test_golden_pairs(
+def test_golden_pairs_of_two_runs(
     metric: str, old: list[float], new: list[float], ratio: float | None, reading: str | None
 ) -> None:
     found = change(*two_runs(metric, old, new), metric)
@@ -217,8 +244,10 @@ def test_golden_pairs(
     assert found.ratio.value == (None if ratio is None else pytest.approx(ratio, rel=1e-3))
     assert found.reading == reading
     assert found.incomparable is None
+    if metric == "step_ns":
+        assert (found.ratio.low, found.ratio.high) == (None, None)
     if ratio is None:
-        assert found.ratio.reason in ("a side is below resolution", "the reference is zero")
+        assert found.ratio.reason == "the reference is zero"
 
 
 def test_a_quantile_is_compared_by_its_own_rounds() -> None:
@@ -230,7 +259,27 @@ def test_a_quantile_is_compared_by_its_own_rounds() -> None:
     ]
     assert found.ratio is not None
     assert found.ratio.value == pytest.approx(expected[0] / expected[1])
-    assert found.reading == "worse"
+
+
+def test_a_ratio_says_how_its_lower_side_stands_to_the_empty_loop() -> None:
+    content = make_run(impls=CPP)
+    set_rounds(content, "null/cpp", "step_ns", [300.0, 305.0, 310.0, 315.0, 320.0])
+    set_rounds(content, "flat-stack/cpp", "step_ns", [1000.0] * 5)
+    set_rounds(content, "vector/cpp", "step_ns", [304.0] * 5)
+    set_rounds(content, "hash-map/cpp", "step_ns", [330.0] * 5)
+    comparison = compare_implementations(parse_run(content), metrics=["step_ns"])
+    floors = {impl: row_of(comparison, impl, "step_ns").floor for impl in CPP[:2]}
+    assert floors == {"vector/cpp": "below", "hash-map/cpp": "in its noise"}
+
+
+def test_a_reuse_order_that_changed_is_told() -> None:
+    before, now = make_run(impls=CPP), make_run(impls=CPP)
+    for info in now["implementations"]:
+        if info["name"] == "vector/cpp":
+            info["reuse_order"] = "FIFO"
+    comparison = compare_runs(parse_run(before), parse_run(now), metrics=["step_ns"])
+    told = [(one.flag, one.fact, one.now) for one in comparison.differences]
+    assert told == [("other reuse order", "vector/cpp", "FIFO")]
 
 
 def test_cells_of_one_run_alone_are_listed() -> None:
@@ -330,8 +379,9 @@ def test_on_another_machine_times_have_ratios_but_only_counts_are_read() -> None
 
 
 def test_controls_have_no_reading_across_runs() -> None:
-    before, now = make_run(impls=CPP), make_run(impls=CPP, slowdown={"null/cpp": 3.0})
-    comparison = compare_runs(parse_run(before), parse_run(now), metrics=["step_ns"])
+    before, now = make_run(impls=CPP), make_run(impls=CPP, run_id="0002")
+    metric = "heap_allocations_per_step"
+    comparison = compare_runs(parse_run(before), parse_run(now), metrics=[metric])
     for row in comparison.rows:
         assert row.control == (row.cell.impl == "null/cpp")
         assert (row.reading is None) == row.control

@@ -8,7 +8,6 @@ import random
 import pytest
 from scipy.stats import binom, mannwhitneyu, wilcoxon
 
-from blockmark.runs.estimate import Resampler
 from blockmark.verdict.gate import GateCell, Rule, judge, smallest_visible
 from blockmark.verdict.judged import cell_verdict
 from blockmark.verdict.margins import Margin
@@ -140,7 +139,6 @@ def test_the_verdict_carries_the_shifts_and_their_interval() -> None:
         Margin(0.03, "of costs"),
         rule=Rule(),
         planned=1,
-        resampler=Resampler(1),
     )
     assert told.shifts == tuple(shifts)
     assert told.decided_by == "turns"
@@ -155,7 +153,7 @@ def test_the_interval_of_a_median_covers_it_as_often_as_it_says() -> None:
     rng = random.Random(5)
     covered = 0
     for _ in range(400):
-        ratio = ratio_of_shifts([rng.gauss(0.05, 0.02) for _ in range(20)], Resampler(1))
+        ratio = ratio_of_shifts([rng.gauss(0.05, 0.02) for _ in range(20)])
         assert ratio.low is not None
         assert ratio.high is not None
         covered += ratio.low <= math.exp(0.05) <= ratio.high

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from blockmark.runs.estimate import Resampler
 from blockmark.runs.metrics import METRICS
 from blockmark.runs.metrics.counters import operation_of
 from blockmark.runs.model import (
@@ -40,8 +39,7 @@ def assemble_run(
     load_after: float,
 ) -> Run:
     """The Run as far as it has come; `complete` if nothing is missing."""
-    resampler = Resampler(seed=plan.seed)
-    cells = [_cell(journal, pair, resampler) for pair in plan.pairs()]
+    cells = [_cell(journal, pair) for pair in plan.pairs()]
     return Run(
         blockmark_version=version,
         run_id=run_id,
@@ -61,6 +59,10 @@ def assemble_run(
         ),
         cells=tuple(cells),
         counters=plan.counters.run_facts(),
+        uid=plan.uid,
+        name=plan.name,
+        tags=plan.tags,
+        checkout=plan.checkout,
     )
 
 
@@ -90,10 +92,11 @@ def _info(subject: Subject) -> ImplementationInfo:
         id_type=subject.id_type,
         reuse_order=subject.reuse_order,
         engine=subject.engine,
+        origin=subject.origin,
     )
 
 
-def _cell(journal: Journal, pair: Pair, resampler: Resampler) -> RunCell:
+def _cell(journal: Journal, pair: Pair) -> RunCell:
     cell, subject = pair.cell, pair.subject
     proof = journal.verified.get(pair.key)
     rounds = [record for _, record in sorted(journal.rounds.get(pair.key, {}).items())]
@@ -105,13 +108,13 @@ def _cell(journal: Journal, pair: Pair, resampler: Resampler) -> RunCell:
     elif not rounds:
         status, reason = "unavailable", "the run was interrupted before its first round"
     else:
-        metrics = _metrics(rounds, resampler)
+        metrics = _metrics(rounds)
         if cell.study is None:
             metrics |= derive_shares(
-                metrics, float(cell["step_rate"]), resampler, concurrency=cell["concurrency"]
+                metrics, float(cell["step_rate"]), concurrency=cell["concurrency"]
             )
         if counted := journal.counters.get(pair.key):
-            metrics |= _counters(counted, metrics, resampler)
+            metrics |= _counters(counted, metrics)
         metrics = {name: metrics[name] for name in METRICS if name in metrics}
     verified = None
     if proof and proof["status"] == "ok" and proof.get("operations"):
@@ -129,7 +132,7 @@ def _cell(journal: Journal, pair: Pair, resampler: Resampler) -> RunCell:
     )
 
 
-def _metrics(rounds: list[dict[str, Any]], resampler: Resampler) -> dict[str, MetricValue]:
+def _metrics(rounds: list[dict[str, Any]]) -> dict[str, MetricValue]:
     """Each metric over the rounds; unavailable if it was so in any of them."""
     found: dict[str, MetricValue] = {}
     for name in dict.fromkeys(name for record in rounds for name in record["metrics"]):
@@ -140,21 +143,19 @@ def _metrics(rounds: list[dict[str, Any]], resampler: Resampler) -> dict[str, Me
             found[name] = unavailable(name, reason, source=source)
         elif "histogram" in entries[0]:
             found[name] = summarise_distribution(
-                name, [_histogram(e["histogram"]) for e in entries], resampler
+                name, [_histogram(e["histogram"]) for e in entries]
             )
         else:
             means = [entry["mean"] for entry in entries if "mean" in entry]
             values = [entry["value"] for entry in entries]
-            found[name] = summarise(name, values, resampler, means=means, source=source)
+            found[name] = summarise(name, values, means=means, source=source)
     return found
 
 
-def _counters(
-    record: dict[str, Any], measured: dict[str, MetricValue], resampler: Resampler
-) -> dict[str, MetricValue]:
+def _counters(record: dict[str, Any], measured: dict[str, MetricValue]) -> dict[str, MetricValue]:
     """What a simulation counted; where it failed, the reason for every operation once."""
     if record["status"] == "ok":
-        return _metrics([record], resampler)
+        return _metrics([record])
     names = (f"{operation_of(name)}_l1d_misses_per_op" for name in measured)
     return {
         name: unavailable(name, record["reason"], source="callgrind")

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from blockmark.report.findings import Finding
+from blockmark.report.findings import Finding, ratio_between
 from blockmark.report.numbers import percent, with_unit
 from blockmark.report.order import value_of
-from blockmark.runs.model import Run, Setting
+from blockmark.runs.model import Cell, Run, Setting
 
 # The lengths of an engine's step that shares are told of, in ms, and the metric of each.
 _STEPS = ((1, "share_of_1ms_step"), (10, "share_of_10ms_step"), (30, "share_of_30ms_step"))
@@ -29,19 +29,27 @@ def engine_gains(run: Run, setting: Setting) -> tuple[Finding, ...]:
             f"{percent(share)} of a {ms} ms step" if share < 1 else f"more than a {ms} ms step"
             for ms, share in told
         )
-        floor = min(
+        cheapest = min(
             (
-                other
+                each
                 for each in run.cells_of(setting.key)
                 if each.kind == "manager" and not run.implementation_by_name[each.impl].engine
-                if (other := value_of(each, "step_ns"))
+                if value_of(each, "step_ns")
             ),
+            key=lambda each: value_of(each, "step_ns") or 0.0,
             default=None,
         )
         text = f"{cell.impl} ({engine}) takes {with_unit(cost, 'ns')}: {taken}."
         text += " No structure can win back more than that"
-        if floor is not None and floor < cost:
-            text += f", and the cheapest one here leaves {with_unit(floor, 'ns')} of it"
+        if cheapest is not None and _shown_less(cheapest, cell):
+            left = with_unit(value_of(cheapest, "step_ns"), "ns")
+            text += f", and {cheapest.impl}, the cheapest one here, still takes {left}"
         text += "; where scheduling overlaps the GPU, nothing is won."
         found.append(Finding("What an engine could gain", text))
     return tuple(found)
+
+
+def _shown_less(cheap: Cell, dear: Cell) -> bool:
+    """Whether rounds show that a step of the first costs less."""
+    ratio = ratio_between(dear, cheap, "step_ns")
+    return bool(ratio.leaves_out_one) and (ratio.value or 0.0) > 1.0

@@ -1,7 +1,8 @@
 """What the numbers of a run say, in a sentence each.
 
 A ratio is formed within one profile (what the operations include), or says that it
-is not; where its interval holds 1, there is no winner.
+is not. Only what an interval shows is told: where it holds 1 no difference was seen, and
+with too few rounds for one there is no winner and no factor.
 """
 
 from __future__ import annotations
@@ -9,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from blockmark.report.numbers import count, percent, times
+from blockmark.report.floors import floor_mark
+from blockmark.report.numbers import count, counted, percent, times
 from blockmark.report.order import value_of
 from blockmark.report.step_table import step_rate
-from blockmark.runs.estimate import Resampler
 from blockmark.runs.model import CallStyle, Cell, ImplementationInfo, Run, Setting, SettingKey
 from blockmark.verdict.headline import METRIC, Crossing, Headline, Structure, headlines
 from blockmark.verdict.pairs import ratio_of
@@ -54,19 +55,40 @@ def findings(run: Run) -> Mapping[SettingKey, tuple[Finding, ...]]:
 
 def share_range(run: Run, setting: Setting) -> str:
     """`At 2,000 steps/s a block manager takes 0.242 % of a core with ...`; may be empty."""
-    shares = [
-        (share, cell.impl)
+    cells = [
+        cell
         for cell in run.cells_of(setting.key)
-        if cell.kind == "manager"
-        if (share := value_of(cell, "busy_share_estimated")) is not None
+        if cell.kind == "manager" and value_of(cell, "busy_share_estimated") is not None
     ]
-    if not shares:
+    if not cells:
         return ""
-    (low, cheap), (high, dear) = min(shares), max(shares)
     rate = step_rate(setting)
     when = "At the step rate" if rate is None else f"At {count(rate)} steps/s"
-    text = f"{when} a block manager takes {percent(low)} of a core with {cheap}"
-    return f"{text}." if cheap == dear else f"{text}, and {percent(high)} with {dear}."
+    return f"{when} a block manager takes {between(cells, 'busy_share_estimated', 'of a core ')}."
+
+
+def between(cells: Sequence[Cell], metric: str, of: str = "") -> str:
+    """The least and the greatest share and whose they are: `2 % with a, and 8 % with b`.
+
+    `0.12 % to 0.5 %`, without names, where the rounds don't tell these two apart. All of
+    `cells`, at least one, have a value.
+    """
+    ordered = sorted(cells, key=lambda cell: value_of(cell, metric) or 0.0)
+    least, most = ordered[0], ordered[-1]
+    low, high = (percent(value_of(cell, metric)) for cell in (least, most))
+    if least is most:
+        return f"{low} {of}with {least.impl}"
+    if ratio_between(most, least, metric).leaves_out_one:
+        return f"{low} {of}with {least.impl}, and {high} with {most.impl}"
+    return f"{low} {of}or more" if low == high else f"{low} to {high} {of}".strip()
+
+
+def ratio_between(dear: Cell, cheap: Cell, metric: str) -> Ratio:
+    """What the first has of a metric / what the second has; both were measured."""
+    top, bottom = dear.metric(metric), cheap.metric(metric)
+    assert top is not None
+    assert bottom is not None
+    return ratio_of(metric, top, bottom)
 
 
 def _of_setting(run: Run, headline: Headline, cells: Sequence[Cell]) -> tuple[Finding, ...]:
@@ -85,7 +107,7 @@ class _Steps:
 
     def __init__(self, run: Run, cells: Sequence[Cell]) -> None:
         self.infos: Mapping[str, ImplementationInfo] = run.implementation_by_name
-        self._resampler = Resampler(run.seed)
+        self._all = cells
         self.costs = {
             cell.impl: cost
             for cell in cells
@@ -106,10 +128,12 @@ class _Steps:
 
     def ratio(self, dear: Cell, cheap: Cell) -> Ratio:
         """How many times as much the first costs."""
-        top, bottom = dear.metric(METRIC), cheap.metric(METRIC)
-        assert top is not None
-        assert bottom is not None
-        return ratio_of(METRIC, top, bottom, self._resampler)
+        return ratio_between(dear, cheap, METRIC)
+
+    def mark(self, impl: str) -> str:
+        """The mark of a step that is not told from the empty loop around it."""
+        cell = next((cell for cell in self.cells if cell.impl == impl), None)
+        return "" if cell is None else floor_mark(cell, METRIC, self._all, self.infos)
 
     def scheme(self, cell: Cell) -> str:
         """The scheme that a cell's implementation belongs to."""
@@ -125,17 +149,19 @@ def _structure(steps: _Steps, structure: Structure | None) -> Finding | None:
     label = short_names([cell.impl for cell in called])
     ratios = [(label.get(other.impl, other.impl), other.ratio) for other in others]
     style = STYLE_WORDS[structure.call_style]
-    text = f"{label.get(best.impl, best.impl)} {_faster(ratios)} ({style})."
+    text = f"{_standing(label.get(best.impl, best.impl), ratios)} ({style})."
     reference = next((cell for cell in called if cell.impl == best.impl), None)
     foreign = [cell for cell in called if steps.infos[cell.impl].profile != structure.profile]
-    if foreign and reference is not None:
-        profiles = sorted({steps.infos[cell.impl].profile or "-" for cell in foreign})
-        costs = ", ".join(
-            f"{label[cell.impl]} costs {times(steps.ratio(cell, reference).value)} as much"
+    if reference is not None:
+        costs = [
+            f"{label[cell.impl]} costs {factor}"
             for cell in foreign[:_MOST]
-        )
-        kinds = f"{', '.join(profiles)} against {structure.profile or '-'}"
-        text += f" Across profiles ({kinds}): {costs}."
+            if (factor := _as_much(steps.ratio(cell, reference)))
+        ]
+        if costs:
+            profiles = sorted({steps.infos[cell.impl].profile or "-" for cell in foreign})
+            kinds = f"{', '.join(profiles)} against {structure.profile or '-'}"
+            text += f" Across profiles ({kinds}): {', '.join(costs)}."
     return Finding("Structure", text)
 
 
@@ -143,10 +169,10 @@ def _crossing(steps: _Steps, crossings: Sequence[Crossing]) -> Finding | None:
     """What the same compiled structure costs when Python calls it."""
     factors: dict[str, list[str]] = {}
     for crossing in crossings:
-        if crossing.ratio.value is not None:
+        if told := _as_much(crossing.ratio):
             scheme, style = steps.infos[crossing.native].scheme, STYLE_WORDS[crossing.call_style]
-            factor = f"{times(crossing.ratio.value)} as much when {style}"
-            factors.setdefault(scheme, []).append(factor)
+            mark = steps.mark(crossing.native) or steps.mark(crossing.called)
+            factors.setdefault(scheme, []).append(f"{told}{mark} when {style}")
     if not factors:
         return None
     costs = [
@@ -159,15 +185,16 @@ def _language(steps: _Steps) -> Finding | None:
     """What the same scheme costs when it is written in Python too."""
     native = {steps.scheme(cell): cell for cell in reversed(steps.of("native", "cpp"))}
     python = {steps.scheme(cell): cell for cell in reversed(steps.of("per-op", "py"))}
-    factors = sorted(
-        (steps.ratio(python[scheme], cell).value or 0.0, scheme)
+    ratios = {
+        scheme: ratio
         for scheme, cell in native.items()
-        if scheme in python
-    )
-    if not factors:
+        if scheme in python and _as_much(ratio := steps.ratio(python[scheme], cell))
+    }
+    if not ratios:
         return None
-    named = ", ".join(f"{scheme} {times(factor)}" for factor, scheme in factors[:_MOST])
-    return Finding("Language", f"written in Python instead of C++, a step costs {named} as much.")
+    ranked = sorted(ratios, key=lambda scheme: ratios[scheme].value or 0.0)
+    named = ", ".join(f"{_as_much(ratios[scheme])} with {scheme}" for scheme in ranked[:_MOST])
+    return Finding("Language", f"written in Python instead of C++, a step costs {named}.")
 
 
 def _python_ranking(steps: _Steps) -> Finding | None:
@@ -182,17 +209,26 @@ def _python_ranking(steps: _Steps) -> Finding | None:
     if not steps.ratio(beaten, python[0]).leaves_out_one:
         return None
     ratios = [(steps.scheme(cell), steps.ratio(cell, python[0])) for cell in python[1:]]
-    text = f"{steps.scheme(python[0])} {_faster(ratios)}."
+    text = f"{_standing(steps.scheme(python[0]), ratios)}."
     return Finding("In Python the ranking differs", text, _WHY_PYTHON)
 
 
-def _faster(ratios: Sequence[tuple[str, Ratio]]) -> str:
-    """`1.26x faster than vector, 14.8x than hash-map; no difference seen to ...`.
+def _standing(best: str, ratios: Sequence[tuple[str, Ratio]]) -> str:
+    """`flat 1.26x faster than vector, 14.8x than hash-map; no difference seen to ...`.
 
-    Of a single round, which has no interval, the ratio is told as it is.
+    With too few rounds for an interval: who leads, and that it is no evidence.
     """
-    even = [name for name, ratio in ratios if ratio.value is None or ratio.leaves_out_one is False]
-    won = [(times(ratio.value), name) for name, ratio in ratios if name not in even]
+    few = [ratio for _, ratio in ratios if ratio.leaves_out_one is None]
+    if few:
+        if all(times(ratio.value) == times(1.0) for _, ratio in ratios):
+            return f"{best}: no difference seen to {', '.join(name for name, _ in ratios)}"
+        rounds = min(min(ratio.rounds) for ratio in few)
+        return (
+            f"{best} leads here, which {counted(rounds, 'round')} can't show: "
+            f"that takes 5 rounds or more"
+        )
+    won = [(times(ratio.value), name) for name, ratio in ratios if ratio.leaves_out_one]
+    even = [name for name, ratio in ratios if not ratio.leaves_out_one]
     parts = []
     if won:
         listed = [f"{factor} than {name}" for factor, name in won[1:_MOST]]
@@ -201,7 +237,14 @@ def _faster(ratios: Sequence[tuple[str, Ratio]]) -> str:
         parts.append(", ".join([f"{won[0][0]} faster than {won[0][1]}", *listed]))
     if even:
         parts.append(f"no difference seen to {', '.join(even)}")
-    return "; ".join(parts)
+    return f"{best}: {parts[0]}" if not won else f"{best} {'; '.join(parts)}"
+
+
+def _as_much(ratio: Ratio) -> str:
+    """`5.49x as much`, or `no more, as far as seen`; empty with too few rounds to say."""
+    if ratio.leaves_out_one is None or ratio.value is None:
+        return ""
+    return f"{times(ratio.value)} as much" if ratio.leaves_out_one else "as much, as far as seen"
 
 
 def short_names(names: Sequence[str]) -> dict[str, str]:

@@ -1,56 +1,41 @@
-"""Which control is the floor of a cost, and the mark of a cost that can't be told from it."""
+"""The mark of a cost that is not above its floor: one place to ask, for tables and pictures."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
+from blockmark.runs.floors import SPREADS, Standing, standing
 from blockmark.runs.model import Cell, ImplementationInfo
-from blockmark.verdict.resolution import SPREADS, below_resolution
 
-MARK = "*"
-BELOW_RESOLUTION = (
-    f"{MARK} below resolution: above the empty loop by less than {SPREADS:.0f} times its spread."
-)
-
-
-def null_control(
-    cell: Cell, cells: Iterable[Cell], implementations: Mapping[str, ImplementationInfo]
-) -> Cell | None:
-    """The empty loop that `cell` went through too: same call style, same language."""
-    wanted = _is_native(cell, implementations)
-    for other in cells:
-        info = implementations.get(other.impl)
-        if (
-            info is not None
-            and info.scheme == "null"
-            and other.ok
-            and other.call_style == cell.call_style
-            and _is_native(other, implementations) == wanted
-        ):
-            return other
-    return None
+_MARKS: Mapping[Standing, str] = {"above": "", "in its noise": "*", "below": "**"}
+_NOTES = {
+    "*": f"* below resolution: not above the empty loop by {SPREADS:.0f} times that loop's spread.",
+    "**": "** below its floor (the empty loop, or the same work on a plain array): of the cost, "
+    "and of a ratio formed with it, nothing is known but that it is small.",
+}
 
 
-def resolution_mark(
+def floor_mark(
     cell: Cell,
     metric: str,
-    cells: Iterable[Cell],
+    cells: Collection[Cell],
     implementations: Mapping[str, ImplementationInfo],
 ) -> str:
-    """`*` if the cell's cost can't be told from its empty loop among `cells`, else nothing.
+    """`*` if the cell's cost can't be told from its floor among `cells`, `**` if it is below
+    it, else nothing.
 
-    `cells` are those of one setting. Controls are floors and bear no mark.
+    `cells` are those of one setting. Controls are floors and bear no mark. A ratio bears the
+    graver mark of its two sides (`joint_mark`).
     """
-    if cell.kind == "control":
-        return ""
-    control = null_control(cell, cells, implementations)
-    value = cell.metric(metric)
-    floor = None if control is None else control.metric(metric)
-    if value is None or floor is None or value.unit != "ns" or floor.unit != "ns":
-        return ""
-    return MARK if below_resolution(value, floor) else ""
+    found = standing(cell, metric, cells, implementations)
+    return "" if found is None else _MARKS[found]
 
 
-def _is_native(cell: Cell, implementations: Mapping[str, ImplementationInfo]) -> bool:
-    info = implementations.get(cell.impl)
-    return info is not None and info.tier == "cpp"
+def joint_mark(*marks: str) -> str:
+    """The mark of what is formed from values with these marks: the gravest."""
+    return max(marks, key=len, default="")
+
+
+def mark_notes(marks: Iterable[str]) -> list[str]:
+    """What the marks of a table mean, each once."""
+    return [_NOTES[mark] for mark in sorted(set(marks)) if mark]

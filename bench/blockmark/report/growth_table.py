@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from blockmark.report.floors import BELOW_RESOLUTION, resolution_mark
+from blockmark.report.floors import floor_mark, joint_mark, mark_notes
 from blockmark.report.growth import (
     BURST,
     CHAIN,
@@ -140,7 +140,8 @@ def _table(
                 for setting, cell, value in zip(sweep.settings, line.cells, values, strict=True)
             ]
             if len(ends) == 2:
-                entries.append(Entry(times(_growth(values, *ends))))
+                mark = joint_mark(*(entries[end].mark for end in ends))
+                entries.append(Entry(times(_growth(values, *ends)), mark=mark))
             rows.append(Row(without_call_style(line.impl), tuple(entries), control=line.control))
         if rows:
             groups.append(Group(CALL_STYLES[style], tuple(rows)))
@@ -152,8 +153,9 @@ def _table(
         columns.append(Column(f"{last_title}/{first_title}", "right"))
     if titles != sweep.titles():
         notes.append(_BINARY)
-    if any(entry.mark for group in groups for row in group.rows for entry in row.entries):
-        notes.append(BELOW_RESOLUTION)
+    notes += mark_notes(
+        entry.mark for group in groups for row in group.rows for entry in row.entries
+    )
     corner = f"{quantity.label}, {scale.label}" if scale.label else quantity.label
     return Table(corner, tuple(columns), tuple(groups), tuple(notes))
 
@@ -181,14 +183,16 @@ def _entry(
         return Entry(missing=True) if cell.status == "unavailable" else Entry(cell.status)
     if cell is None or value is None:
         return Entry()
-    mark = ""
-    if len(quantity.metrics) == 1:
-        neighbours = run.cells_of(setting.key)
-        declared = run.implementation_by_name
-        mark = resolution_mark(cell, quantity.metrics[0], neighbours, declared)
+    mark = quantity_mark(run, setting, cell, quantity)
     if not scale.label and value.value is not None:
         return Entry(with_unit(value.value, quantity.unit), mark=mark)
     return replace(measured(value, scale.factor, mark=mark), interval="")
+
+
+def quantity_mark(run: Run, setting: Setting, cell: Cell, quantity: Quantity) -> str:
+    """The mark of a cost that may be a sum: the gravest of its parts'."""
+    cells, declared = run.cells_of(setting.key), run.implementation_by_name
+    return joint_mark(*(floor_mark(cell, name, cells, declared) for name in quantity.metrics))
 
 
 def _ends(

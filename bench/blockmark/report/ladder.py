@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from blockmark.report.floors import joint_mark, mark_notes
 from blockmark.report.growth import TAKE_GIVE, Quantity, amount
+from blockmark.report.growth_table import quantity_mark
 from blockmark.report.numbers import Scale, scale_for, times
 from blockmark.report.table import Column, Entry, Group, Row, Table, measured
 from blockmark.runs.model import CallStyle, MetricValue, Run, Setting
@@ -54,7 +56,17 @@ _PACKS: tuple[tuple[str, tuple[Rung, ...]], ...] = (
     ("full rebuild", _REBUILD),
     ("one step's new entries", _INCREMENTAL),
 )
-_Costs = tuple[MetricValue | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Cost:
+    """What a rung costs, and the mark of a cost that is not above its floor."""
+
+    value: MetricValue
+    mark: str
+
+
+_Costs = tuple[_Cost | None, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +140,7 @@ def _whole(ladder: _Ladder) -> Table:
             ]
         rows.append(Row(f"{rung.impl}, {_STYLES[rung.style]}", (*entries, Entry(rung.words))))
     note = f"Costs are of {_WHAT[ladder.quantity]}. {_NOTE}"
-    return Table(ladder.title, tuple(columns), (Group("", tuple(rows)),), (note,))
+    return _table(ladder, columns, rows, note)
 
 
 def _short(ladder: _Ladder) -> Table:
@@ -150,11 +162,16 @@ def _short(ladder: _Ladder) -> Table:
         f"A ladder's costs are of {_WHAT[ladder.quantity]}. Its factors are to the engine, across "
         f"unlike work; gone from line to line: {drops}."
     )
-    return Table(ladder.title, tuple(columns), (Group("", tuple(rows)),), (note,))
+    return _table(ladder, columns, rows, note)
+
+
+def _table(ladder: _Ladder, columns: list[Column], rows: list[Row], note: str) -> Table:
+    marks = mark_notes(entry.mark for row in rows for entry in row.entries)
+    return Table(ladder.title, tuple(columns), (Group("", tuple(rows)),), (note, *marks))
 
 
 def _scale(ladder: _Ladder) -> Scale:
-    costs = [cost.value for _, found in ladder.costs for cost in found if cost is not None]
+    costs = [cost.value.value for _, found in ladder.costs for cost in found if cost is not None]
     return scale_for(costs, "ns")
 
 
@@ -190,26 +207,29 @@ _STYLES: dict[CallStyle, str] = {
 
 def _entry(found: _Costs, at: int, factor: float) -> Entry:
     cost = found[at]
-    return Entry(missing=True) if cost is None else measured(cost, factor)
+    return Entry(missing=True) if cost is None else measured(cost.value, factor, mark=cost.mark)
 
 
-def _above(found: _Costs, at: int) -> MetricValue | None:
+def _above(found: _Costs, at: int) -> _Cost | None:
     """The cost of the next rung above that has one."""
     return next((cost for cost in reversed(found[:at]) if cost is not None), None)
 
 
-def _ratio(above: MetricValue | None, cost: MetricValue | None) -> Entry:
-    if above is None or cost is None or above.value is None or not cost.value:
+def _ratio(above: _Cost | None, cost: _Cost | None) -> Entry:
+    if above is None or cost is None or above.value.value is None or not cost.value.value:
         return Entry()
-    return Entry(times(above.value / cost.value))
+    factor = above.value.value / cost.value.value
+    return Entry(times(factor), mark=joint_mark(above.mark, cost.mark))
 
 
-def _cost(run: Run, setting: Setting, rung: Rung, what: Quantity) -> MetricValue | None:
+def _cost(run: Run, setting: Setting, rung: Rung, what: Quantity) -> _Cost | None:
     """What a rung costs there; None where that was not measured."""
     for cell in run.cells_of(setting.key):
         if without_call_style(cell.impl) == rung.impl and cell.call_style == rung.style:
             cost = amount(setting, cell, what)
-            return None if cost is None or not cost.value else cost
+            if cost is None or not cost.value:
+                return None
+            return _Cost(cost, quantity_mark(run, setting, cell, what))
     return None
 
 

@@ -19,11 +19,10 @@ from blockmark.report.growth import (
 )
 from blockmark.report.order import CALL_STYLES
 from blockmark.report.sweep import Sweep
-from blockmark.runs.estimate import Resampler
-from blockmark.runs.model import Run
+from blockmark.runs.model import MetricValue, Run
 from blockmark.verdict.pairs import ratio_of
 
-# A lead that is smaller than this decides nothing, and few rounds can't show it either.
+# A lead that is smaller than this decides nothing.
 _NOTICEABLE = 1.05
 _ASKED = (STEP, CHAIN, BURST, MIXED, PACK_ROW, TAKE_GIVE, TABLES)
 
@@ -32,7 +31,8 @@ def leaders(run: Run, sweep: Sweep) -> Finding | None:
     """Who is cheapest where along the axis; None without an axis or two managers to compare.
 
     Among the managers of one call style and of the profile that most of them have. A
-    name stays while nothing is noticeably cheaper, so that two equals do not take turns.
+    name stays while nothing is noticeably cheaper, so that two equals do not take turns. Of
+    what is timed with too few rounds to tell, nothing is said.
     """
     if len(sweep.values) < 2:
         return None
@@ -65,9 +65,14 @@ def _one_profile(run: Run, lines: Sequence[Line]) -> list[Line]:
     ]
 
 
+def _can_tell(quantity: Quantity, values: Sequence[MetricValue]) -> bool:
+    """Whether the rounds of these values can show which is less."""
+    first, *others = values
+    return all(not ratio_of(quantity.metrics[0], first, other).approximate for other in others)
+
+
 def _reigns(run: Run, sweep: Sweep, quantity: Quantity, lines: Sequence[Line]) -> str:
     """`vector/cpp up to 4,096, flat-stack/cpp from 16,384`; empty without two to compare."""
-    resampler = Resampler(run.seed)
     amounts = {line.impl: line.amounts(sweep, quantity) for line in lines}
     reigns: list[tuple[str, str, str]] = []
     for position, title in enumerate(sweep.titles()):
@@ -76,16 +81,16 @@ def _reigns(run: Run, sweep: Sweep, quantity: Quantity, lines: Sequence[Line]) -
             for impl, values in amounts.items()
             if (value := values[position]) is not None and value.value is not None
         }
-        if len(here) < 2:
+        if len(here) < 2 or not _can_tell(quantity, list(here.values())):
             continue
         best = min(here, key=lambda impl: (here[impl].value or 0.0, impl))
         now = reigns[-1][0] if reigns else best
         if now not in here:
             now = best
         if now != best:
-            ratio = ratio_of(quantity.metrics[0], here[now], here[best], resampler)
-            even = ratio.leaves_out_one is False or (ratio.value or 0.0) < _NOTICEABLE
-            now = now if even else best
+            ratio = ratio_of(quantity.metrics[0], here[now], here[best])
+            dearer = ratio.leaves_out_one and (ratio.value or 0.0) >= _NOTICEABLE
+            now = best if dearer else now
         if reigns and reigns[-1][0] == now:
             reigns[-1] = (now, reigns[-1][1], title)
         else:

@@ -40,6 +40,7 @@ from blockmark.report.step_table import STEP_METRICS, step_table
 from blockmark.report.studies import StudyView, view_of, workload_of
 from blockmark.report.sweep import MOST_SHOWN, Sweep, in_run_order, sweeps
 from blockmark.report.table import Column, Entry, Row, Table
+from blockmark.report.versions import commit_words, run_title, version_lines
 from blockmark.runs.histogram import PERMILLE
 from blockmark.runs.metrics import METRICS
 from blockmark.runs.metrics.counters import COUNTERS
@@ -235,7 +236,9 @@ def _setting(run: Run) -> list[str]:
         "|:--|:--|",
         *(_line([cell(name), cell(text)]) for name, text in facts if text),
         _line(["Effort", cell(f"{effort(run)}, seed {run.seed}")]),
-        _line(["Run", cell(f"{run.run_id}, {run.created}")]),
+        _line(["Run", cell(f"{', '.join([run_title(run), *run.tags])}, {run.created}")]),
+        *(_line(["Measured", cell(text)]) for text in version_lines(run)),
+        *(_line(["blockmark", cell(text)]) for text in [commit_words(run.checkout)] if text),
     ]
     return ["\n".join(lines)]
 
@@ -287,7 +290,7 @@ def _results(run: Run, setting: Setting, pictures: Sequence[Picture]) -> list[st
     tables = operation_tables(run, setting)
     if tables:
         parts.append("### Operation by operation")
-        parts.append("Value and 95 % interval.")
+        parts.append("Value, and the range of the rounds.")
     parts += [render_table(table) for table in tables]
     parts += _section("Counters", counter_tables(run, setting))
     return parts

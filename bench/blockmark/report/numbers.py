@@ -94,6 +94,11 @@ def count(value: float | None) -> str:
     return significant(value)
 
 
+def counted(number: float, thing: str, things: str = "") -> str:
+    """`1 round`, `5 rounds`, `0.25 rounds`; `things` where an s is not enough."""
+    return f"{count(number)} {thing if number == 1 else things or thing + 's'}"
+
+
 def exact(value: float) -> str:
     """A number that somebody chose: whole with commas, else without zeros behind it, `0.25`."""
     if isinstance(value, int):

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from blockmark.report.floors import BELOW_RESOLUTION, resolution_mark
+from blockmark.report.floors import floor_mark, mark_notes
 from blockmark.report.numbers import scale_for
 from blockmark.report.order import by_call_style, value_of
 from blockmark.report.table import Column, Group, Row, Table, measured
@@ -100,14 +100,13 @@ def _table(run: Run, title: str, cells: list[Cell]) -> Table:
             measured(
                 cell.metric(operation.metric),
                 scale.factor,
-                mark=resolution_mark(cell, operation.metric, cells, run.implementation_by_name),
+                mark=floor_mark(cell, operation.metric, cells, run.implementation_by_name),
             )
             for cell in cells
         )
         rows.append(Row(name, tuple(entries)))
     notes = called_once_per_step(cells)
-    if any(entry.mark for row in rows for entry in row.entries):
-        notes.append(BELOW_RESOLUTION)
+    notes += mark_notes(entry.mark for row in rows for entry in row.entries)
     columns = tuple(Column(cell.impl, is_name=True) for cell in cells)
     return Table(f"{title}, {unit}", columns, (Group("", tuple(rows)),), tuple(notes))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from blockmark.report.findings import Finding
+from blockmark.report.findings import Finding, between
 from blockmark.report.numbers import count, percent, significant
 from blockmark.report.order import value_of
 from blockmark.report.rates import is_disturbed, is_saturated
@@ -21,32 +21,32 @@ def rate_findings(run: Run, setting: Setting) -> tuple[Finding, ...]:
     Managers of every call style; empty without a paced loop.
     """
     paced = [
-        (share, cell)
+        cell
         for cell in run.cells_of(setting.key)
-        if cell.kind == "manager" and (share := value_of(cell, "busy_share")) is not None
+        if cell.kind == "manager" and value_of(cell, "busy_share") is not None
     ]
     if not paced:
         return ()
     # What fell behind for another reason is told only where there is nothing better.
-    behind = [(share, cell) for share, cell in paced if not is_saturated(cell)]
-    held = [(share, cell) for share, cell in behind if not is_disturbed(cell)] or behind
-    held.sort(key=lambda pair: pair[0])
+    behind = [cell for cell in paced if not is_saturated(cell)]
+    held = [cell for cell in behind if not is_disturbed(cell)] or behind
     rate = step_rate(setting)
     at = "at the step rate" if rate is None else f"at {count(rate)}/s"
     parts = []
     if held:
-        ends = [held[0]] if len(held) == 1 else [held[0], held[-1]]
-        shares = " and ".join(_share(share, cell) for share, cell in ends)
-        parts.append(f"a core is busy {shares}")
-    if saturated := [cell for _, cell in paced if is_saturated(cell)]:
+        parts.append(f"a core is busy {between(held, 'busy_share')}{_estimated(held)}")
+    if saturated := [cell for cell in paced if is_saturated(cell)]:
         parts.append(_saturated(saturated))
     return (Finding("Paced", f"{at} {'; '.join(parts)}."),)
 
 
-def _share(share: float, cell: Cell) -> str:
-    text = f"{percent(share)} with {cell.impl}"
-    estimated = value_of(cell, "busy_share_estimated")
-    return text if estimated is None else f"{text} (estimated back to back {percent(estimated)})"
+def _estimated(cells: Sequence[Cell]) -> str:
+    """What steps back to back would let expect of the same cells; empty without estimates."""
+    shares = [share for cell in cells if (share := value_of(cell, "busy_share_estimated"))]
+    if not shares:
+        return ""
+    ends = dict.fromkeys(percent(share) for share in (min(shares), max(shares)))
+    return f" (estimated back to back: {' to '.join(ends)})"
 
 
 def _saturated(cells: Sequence[Cell]) -> str:

@@ -6,13 +6,13 @@ What is made here is a sheet: sentences and tables with no idea of the medium.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from blockmark.report.numbers import ABSENT, Scale, interval, scale_for, significant
 from blockmark.report.setting import setting_name
-from blockmark.report.table import Column, Entry, Group, Row, Table
-from blockmark.runs.estimate import ROUNDS_FOR_INTERVAL
+from blockmark.report.table import Column, Entry, Group, Row, Table, without_empty_columns
+from blockmark.report.versions import changed_versions, run_title, version_lines
 from blockmark.runs.model import CellKey, MetricValue, Run, SettingKey
 from blockmark.verdict.compare import (
     CellChange,
@@ -21,7 +21,8 @@ from blockmark.verdict.compare import (
     NotCompared,
     RunComparison,
 )
-from blockmark.verdict.stats import Ratio
+from blockmark.verdict.machine import Difference
+from blockmark.verdict.stats import CONFIDENCE, Ratio
 
 # What is compared on a screen unless metrics are named: with all of them a reader
 # would have to search for what matters.
@@ -34,9 +35,25 @@ SHORT_METRICS = (
     "append_ns",
     "heap_allocations_per_step",
 )
-_NO_VERDICT = (
-    "better, worse: the interval of the ratio leaves out 1; unclear: it holds 1. That is no "
-    "verdict on a change, which takes both sides measured side by side."
+_READS = (
+    f"better, worse: the interval of the ratio, which holds it in {CONFIDENCE * 100:.0f} % of "
+    "cases, leaves out 1; unclear: it holds 1."
+)
+_TOO_FEW = (
+    f"too few rounds: an interval of {CONFIDENCE * 100:.0f} % takes 5 rounds a side; what stands "
+    "there is the range of all ratios of two rounds."
+)
+_TWO_TIMES = (
+    "two times: the machine's state differs between two runs by more than rounds tell, so no "
+    "time reads as better or worse; `blockmark check` measures both sides now, in turns."
+)
+_FLOOR: Mapping[str | None, str] = {
+    "below": "below the floor",
+    "in its noise": "below resolution",
+}
+_NOT_ABOVE = (
+    "below resolution, below the floor: one of the two costs is not told from the empty loop, or "
+    "is below it; of the ratio nothing is known but the side on which it lies."
 )
 # Where a column of one metric changes its unit; see `scale_for`.
 _LEAST = 0.1
@@ -76,12 +93,13 @@ def implementations_sheet(comparison: ImplementationComparison) -> Sheet:
         rows = [row for row in comparison.rows if row.setting == setting]
         if rows:
             sections.append(Section(_heading(run, setting), _against(comparison, rows)))
-    closing = [*_left_out(run, comparison.not_compared), *_notes(run, sections)]
+    closing = [*_left_out(run, comparison.not_compared), *_notes(sections)]
     lead = [f"Ratio: cost of an implementation / cost of {comparison.reference}."]
     if run.quick:
         lead.append("Quick run: not for decisions.")
+    lead += [f"{line}." for line in version_lines(run)]
     return Sheet(
-        f"Run {run.run_id}: implementations against {comparison.reference}",
+        f"Run {run_title(run)}: implementations against {comparison.reference}",
         tuple(lead),
         tuple(sections),
         tuple(closing),
@@ -97,20 +115,16 @@ def runs_sheet(comparison: RunComparison) -> Sheet:
         if rows:
             sections.append(Section(_heading(now, setting), _changes(comparison, rows)))
     lead = ["Ratio: now / before."]
-    for difference in comparison.differences:
-        before, after = _fact(difference.before), _fact(difference.now)
-        lead.append(
-            f"{difference.flag[:1].upper()}{difference.flag[1:]}: {difference.fact} was {before} "
-            f"before and is {after} now."
-        )
+    lead += map(_difference, comparison.differences)
+    lead += changed_versions(comparison.before, now)
     closing = _left_out(now, comparison.not_compared)
     closing += _only("before", comparison.before, comparison.only_before)
     closing += _only("now", now, comparison.only_now)
     return Sheet(
-        f"Run {comparison.before.run_id} before, run {now.run_id} now",
+        f"Run {run_title(comparison.before)} before, run {run_title(now)} now",
         tuple(lead),
         tuple(sections),
-        (*closing, *_notes(now, sections)),
+        (*closing, *_notes(sections)),
     )
 
 
@@ -131,18 +145,20 @@ def _against(comparison: ImplementationComparison, rows: Sequence[Implementation
     columns = (
         Column("value", "right"),
         Column("ratio"),
-        Column("95 %", "right"),
+        Column(f"{CONFIDENCE * 100:.0f} %", "right"),
         Column("reads", "word"),
     )
     return Table("", columns, tuple(groups))
 
 
 def _implementation_row(row: ImplementationRatio, scale: Scale) -> Row:
-    reads: list[str] = ["floor" if row.control else row.reading or "no interval"]
+    reads: list[str] = ["floor" if row.control else row.reading or _why_unread(row.ratio)]
     if not row.control and not row.same_profile:
         reads.append("other profile")
     if not row.same_call_style:
         reads.append("called otherwise")
+    if row.floor in _FLOOR:
+        reads.append(_FLOOR[row.floor])
     return Row(
         row.impl,
         (_value(row.value, scale), *_ratio(row.ratio), Entry(", ".join(reads))),
@@ -163,10 +179,10 @@ def _changes(comparison: RunComparison, rows: Sequence[CellChange]) -> Table:
         Column("before", "right"),
         Column("now", "right"),
         Column("ratio"),
-        Column("95 %", "right"),
+        Column("range", "right"),
         Column("reads", "word"),
     )
-    return Table("", columns, tuple(groups))
+    return without_empty_columns(Table("", columns, tuple(groups)))
 
 
 def _change_row(comparison: RunComparison, row: CellChange, scale: Scale) -> Row:
@@ -178,7 +194,7 @@ def _change_row(comparison: RunComparison, row: CellChange, scale: Scale) -> Row
     elif row.reading is None and "other machine" in comparison.flags:
         reads = "other machine"
     else:
-        reads = row.reading or "no interval"
+        reads = row.reading or "two times"
     entries = (before, now, *_ratio(row.ratio), Entry(reads))
     return Row(row.cell.impl, entries, control=row.control)
 
@@ -223,13 +239,22 @@ def _only(when: str, run: Run, keys: Sequence[CellKey]) -> list[str]:
     return [f"Only {when}: {named}{f' and {rest} more' if rest > 0 else ''}."]
 
 
-def _notes(run: Run, sections: Sequence[Section]) -> list[str]:
-    notes = [_NO_VERDICT] if sections else []
-    if run.rounds < ROUNDS_FOR_INTERVAL:
-        notes.append(
-            f"Intervals are approximate with fewer than {ROUNDS_FOR_INTERVAL} rounds a side."
-        )
-    return notes
+def _why_unread(ratio: Ratio) -> str:
+    return "no ratio" if ratio.value is None else "too few rounds"
+
+
+def _notes(sections: Sequence[Section]) -> list[str]:
+    """What the words mean that stand under `reads`."""
+    said = {
+        word
+        for section in sections
+        for row in section.table.rows
+        for word in (row.entries[-1].text.split(", ") if row.entries else [])
+    }
+    notes = {"better": _READS, "worse": _READS, "unclear": _READS}
+    notes |= dict.fromkeys(_FLOOR.values(), _NOT_ABOVE)
+    notes |= {"too few rounds": _TOO_FEW, "two times": _TWO_TIMES}
+    return list(dict.fromkeys(note for word, note in notes.items() if word in said))
 
 
 def _heading(run: Run, key: SettingKey) -> str:
@@ -241,5 +266,11 @@ def _cell(run: Run, key: CellKey) -> str:
     return f"{key.impl} ({_heading(run, key.setting)})"
 
 
-def _fact(value: object) -> str:
-    return ("yes" if value else "no") if isinstance(value, bool) else str(value)
+def _difference(one: Difference) -> str:
+    """`Other machine: cpu_model was Zen 3 before and is Zen 4 now.`"""
+    flag = f"{one.flag[:1].upper()}{one.flag[1:]}"
+    if isinstance(one.before, bool) and isinstance(one.now, bool):
+        odd = one.flag == "quick"
+        runs = [name for name, is_so in (("before", one.before), ("now", one.now)) if is_so == odd]
+        return f"{flag}: the run {' and that '.join(runs)}."
+    return f"{flag}: {one.fact} was {one.before} before and is {one.now} now."

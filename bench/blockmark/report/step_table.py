@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from blockmark.report.floors import BELOW_RESOLUTION, resolution_mark
+from blockmark.report.floors import floor_mark, mark_notes
 from blockmark.report.numbers import ABSENT, Scale, count, percent, scale_for
 from blockmark.report.order import CALL_STYLES, by_call_style, value_of
+from blockmark.report.ranges import TITLE, range_note
 from blockmark.report.table import (
     Column,
     Entry,
@@ -16,7 +17,6 @@ from blockmark.report.table import (
     measured,
     without_empty_columns,
 )
-from blockmark.runs.estimate import ROUNDS_FOR_INTERVAL
 from blockmark.runs.model import Cell, MetricValue, Run, Setting
 from blockmark.verdict.headline import without_call_style
 
@@ -45,7 +45,14 @@ def step_table(run: Run, setting: Setting) -> Table:
         Group(
             CALL_STYLES[style],
             tuple(
-                _row(run, cell, step, pack, resolution_mark(cell, "step_ns", cells, declared))
+                _row(
+                    run,
+                    cell,
+                    step,
+                    pack,
+                    floor_mark(cell, "step_ns", cells, declared),
+                    floor_mark(cell, "pack_ns", cells, declared),
+                )
                 for cell in members
             ),
         )
@@ -53,7 +60,7 @@ def step_table(run: Run, setting: Setting) -> Table:
     )
     columns = (
         Column(f"step {step.label}"),
-        Column("95 %", "right"),
+        Column(TITLE, "right"),
         Column("p99"),
         Column(f"pack {pack.label}"),
         Column("allocs"),
@@ -82,7 +89,7 @@ def step_rate(setting: Setting) -> float | None:
 _BESIDE = ("control", "mistake")
 
 
-def _row(run: Run, cell: Cell, step: Scale, pack: Scale, mark: str) -> Row:
+def _row(run: Run, cell: Cell, step: Scale, pack: Scale, step_mark: str, pack_mark: str) -> Row:
     control = cell.kind == "control"
     # The row's group says how it is called.
     name = without_call_style(cell.impl)
@@ -90,7 +97,7 @@ def _row(run: Run, cell: Cell, step: Scale, pack: Scale, mark: str) -> Row:
         return Row(name, message=f"{cell.status}: {cell.reason}", control=control)
     info = run.implementation_by_name.get(cell.impl)
     declared = ABSENT if info is None else info.profile or ABSENT
-    cost = measured(cell.metric("step_ns"), step.factor, mark=mark)
+    cost = measured(cell.metric("step_ns"), step.factor, mark=step_mark)
     return Row(
         name,
         (
@@ -98,7 +105,7 @@ def _row(run: Run, cell: Cell, step: Scale, pack: Scale, mark: str) -> Row:
             replace(cost, interval=""),
             Entry(cost.interval or ABSENT),
             measured(cell.metric("step_latency_ns.p99"), step.factor),
-            measured(cell.metric("pack_ns"), pack.factor),
+            measured(cell.metric("pack_ns"), pack.factor, mark=pack_mark),
             _counted(cell.metric("heap_allocations_per_step")),
             _share(cell.metric("busy_share_estimated")),
             Entry(cell.kind if cell.kind in _BESIDE else declared),
@@ -129,16 +136,9 @@ def _only_messages(groups: tuple[Group, ...]) -> tuple[Group, ...]:
 def _notes(run: Run, cells: tuple[Cell, ...], table: Table) -> tuple[str, ...]:
     notes = []
     steps = [metric for cell in cells if (metric := cell.metric("step_ns")) is not None]
-    approximate = [step.rounds for step in steps if step.approximate and step.low is not None]
-    if approximate:
-        notes.append(
-            f"95 %: bootstrap interval over rounds, approximate with {min(approximate)} of them "
-            f"(below {ROUNDS_FOR_INTERVAL})."
-        )
-    elif steps and all(step.low is None for step in steps):
-        notes.append("95 %: no interval from a single round.")
-    if any(entry.mark for row in table.rows for entry in row.entries):
-        notes.append(BELOW_RESOLUTION)
+    if said := range_note(steps):
+        notes.append(said)
+    notes += mark_notes(entry.mark for row in table.rows for entry in row.entries)
     if run.quick:
         notes.append("Quick run: not for decisions.")
     return tuple(notes)

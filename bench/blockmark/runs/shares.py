@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from blockmark.runs.estimate import Resampler
 from blockmark.runs.model import MetricValue
 from blockmark.runs.summary import summarise
 
@@ -16,7 +15,7 @@ _STEP_MS = (1, 10, 30)
 
 
 def derive_shares(
-    metrics: Mapping[str, MetricValue], step_rate: float, resampler: Resampler, *, concurrency: int
+    metrics: Mapping[str, MetricValue], step_rate: float, *, concurrency: int
 ) -> dict[str, MetricValue]:
     """The share metrics that the costs allow; `step_rate` in steps a second.
 
@@ -34,7 +33,7 @@ def derive_shares(
             ns * concurrency * step_rate * 1e-9 for ns in _added(lookup, alloc_free)
         ],
     }
-    return {name: summarise(name, values, resampler) for name, values in shares.items() if values}
+    return {name: summarise(name, values) for name, values in shares.items() if values}
 
 
 def _rounds(metrics: Mapping[str, MetricValue], name: str) -> tuple[float, ...]:

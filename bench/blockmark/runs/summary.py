@@ -7,7 +7,6 @@ from typing import Protocol
 
 from blockmark.runs.estimate import (
     ROUNDS_FOR_INTERVAL,
-    Resampler,
     estimate_cost,
     estimate_exact,
     estimate_rate,
@@ -31,7 +30,6 @@ class RecordedHistogram(Protocol):
 def summarise(
     name: str,
     values: Sequence[float],
-    resampler: Resampler,
     *,
     means: Sequence[float] = (),
     source: str | None = None,
@@ -45,9 +43,9 @@ def summarise(
     row = METRICS[name]
     numbers = tuple(float(value) for value in values)
     if row.kind in ("cost", "share"):
-        estimate = estimate_cost(numbers, resampler)
+        estimate = estimate_cost(numbers)
     elif row.kind == "rate":
-        estimate = estimate_rate(numbers, resampler)
+        estimate = estimate_rate(numbers)
     else:
         estimate = estimate_exact(numbers)
     return MetricValue(
@@ -64,7 +62,7 @@ def summarise(
 
 
 def summarise_distribution(
-    name: str, histograms: Sequence[RecordedHistogram | HistogramData], resampler: Resampler
+    name: str, histograms: Sequence[RecordedHistogram | HistogramData]
 ) -> MetricValue:
     """A distribution from the histogram of each round.
 
@@ -77,7 +75,7 @@ def summarise_distribution(
         raise ValueError("no histogram to summarise")
     row = METRICS[name]
     rounds = tuple(_data(histogram) for histogram in histograms)
-    quantiles = {label: _quantile_over(rounds, label, resampler) for label in QUANTILES}
+    quantiles = {label: _quantile_over(rounds, label) for label in QUANTILES}
     middle = quantiles["p50"]
     return MetricValue(
         middle.value,
@@ -109,7 +107,7 @@ def _data(histogram: RecordedHistogram | HistogramData) -> HistogramData:
     return HistogramData(tuple(histogram.counts()), histogram.max_value, histogram.samples)
 
 
-def _quantile_over(rounds: Sequence[HistogramData], label: str, resampler: Resampler) -> Quantile:
+def _quantile_over(rounds: Sequence[HistogramData], label: str) -> Quantile:
     readings = [quantile(one.counts, one.samples, one.max, label) for one in rounds]
     values = tuple(value for value in readings if value is not None)
     if not values:
@@ -121,5 +119,5 @@ def _quantile_over(rounds: Sequence[HistogramData], label: str, resampler: Resam
         several = len(values) > 1
         low, high = (min(values), max(values)) if several else (None, None)
         return Quantile(max(values), low, high, len(values), values)
-    estimate = estimate_cost(values, resampler)
+    estimate = estimate_cost(values)
     return Quantile(estimate.value, estimate.low, estimate.high, estimate.rounds, values)

@@ -26,12 +26,13 @@ from blockmark.measure.proof.effort import BEFORE_MEASURING
 from blockmark.measure.proof.verification import verify_job
 from blockmark.measure.sides import Described, Side, describe_side
 from blockmark.measure.turns import Alternated, Turns, alternate, turns_job
-from blockmark.runs.estimate import Resampler, lower_quartile
+from blockmark.runs.estimate import lower_quartile
 from blockmark.verdict.check import MOST_DROPPED, CellVerdict, CheckResult
 from blockmark.verdict.gate import Rule, judge
 from blockmark.verdict.judged import cell_verdict
 from blockmark.workload.errors import ConfigError
 
+from .check_identity import refuse_shared_code
 from .check_plan import Asked, Card, Contest, make_card, margin_of
 
 if TYPE_CHECKING:
@@ -89,8 +90,8 @@ def check_sides(
 ) -> CheckResult:
     """Measure both sides and judge. An interrupt gives a result of what there is.
 
-    Raises ConfigError for what can't be asked of the candidate, and for `rounds` that
-    can't decide.
+    Raises ConfigError for what can't be asked of the candidate, for `rounds` that can't
+    decide, and where the baseline runs code of the candidate.
     """
     started = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="blockmark-") as folder:
@@ -102,6 +103,7 @@ def check_sides(
         ]
         if told[1].broken:
             raise ConfigError(f"the candidate can't be measured: {told[1].broken}")
+        refuse_shared_code(baseline, told[0].loaded)
         card = make_card(asked, prepared, told[0], told[1], same=self_test)
         match = _Match(asked, card, prepared, (baseline, candidate), effort, progress, started)
         interrupted = False
@@ -200,6 +202,7 @@ class _Match:
             ]
             for contest, futures in zip(contests, answers, strict=True):
                 found = [future.result() for future in futures]
+                refuse_shared_code(self._sides[0], found[0].get("loaded", {}))
                 self._proved(contest, found[0], found[-1])
                 for _ in found:
                     self._advance(f"checked {contest.name}")
@@ -213,6 +216,7 @@ class _Match:
             first=pair.cell == self._asked.every_cell[0],
             seed=self._asked.seed,
         )
+        job["tell_loaded"] = True
         return self._sides[side].job(job, self._effort.timeout_s, self._stop).result()
 
     def _proved(self, contest: Contest, old: dict[str, Any], new: dict[str, Any]) -> None:
@@ -221,7 +225,7 @@ class _Match:
             if old["status"] == "ok":
                 return
             if old["status"] == "unavailable":
-                self._card.added.append(f"{contest.name}")
+                self._card.added.append(f"{contest.name}: {old['reason']}")
                 contest.gates.clear()
                 return
             if old["status"] == "wrong":
@@ -309,7 +313,7 @@ class _Match:
                 if not old:
                     self._card.missing.append(f"{gate.name}: {new}")
                 elif not new:
-                    self._card.added.append(gate.name)
+                    self._card.added.append(f"{gate.name}: {old}")
                 else:
                     self._card.notes.append(f"{gate.name}: unavailable on both sides: {new}")
 
@@ -355,7 +359,6 @@ class _Match:
 
     def _cells(self, *, always_visible: bool) -> Iterator[CellVerdict]:
         planned = max(1, len(self._card.gates))
-        resampler = Resampler(self._asked.seed)
         for contest in self._card.contests:
             for metric, gate in contest.gates.items():
                 yield cell_verdict(
@@ -365,7 +368,6 @@ class _Match:
                     margin_of(metric),
                     rule=self.rule,
                     planned=planned,
-                    resampler=resampler,
                     always_visible=always_visible,
                 )
 

@@ -18,23 +18,32 @@ from blockmark.measure.probes.pmu import Availability, process_rights
 from blockmark.measure.probes.pmu import probe as probe_pmu
 from blockmark.measure.probes.software import SoftwareCounts
 from blockmark.measure.session import start
-from blockmark.runs.estimate import Resampler
 from blockmark.verdict.stats import ratio_of_quartiles
 from blockmark.workload.builtin import find_scenario
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
+
+    from blockmark.measure.runner import Progress
 
 _ROUNDS = 6
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One line: what was looked at, whether it is there, and in what words."""
+    """One line: what was looked at, whether it is there, and in what words.
+
+    `ok` is None for what is there and disturbs.
+    """
 
     name: str
-    ok: bool
+    ok: bool | None
     text: str
+
+    @property
+    def state(self) -> str:
+        """`yes`, `no`, or `busy`."""
+        return {True: "yes", False: "no", None: "busy"}[self.ok]
 
 
 def examine() -> Iterator[Finding]:
@@ -50,8 +59,8 @@ def examine() -> Iterator[Finding]:
         yield Finding("C++ core", False, build["reason"])
     yield _clock()
     load, cores = facts["load_before"], facts["cores"]
-    busy = "" if load < 0.5 * cores else ": others are busy here, expect wide intervals"
-    yield Finding("load", not busy, f"{load} on {cores} cores{busy}")
+    busy = "" if load < 0.5 * cores else ": other work disturbs times here; expect wide intervals"
+    yield Finding("load average", None if busy else True, f"{load} on {cores} cores{busy}")
     yield _allocations(native=build["native"])
     for condition in ("l2-cold", "llc-cold"):
         try:
@@ -115,7 +124,7 @@ def _software_counts() -> Finding:
     return Finding("software counts", True, f"{counted}{missing}")
 
 
-def smallest_change(progress: Callable[[int, int, str], None]) -> Finding:
+def smallest_change(progress: Progress) -> Finding:
     """One implementation against itself, interleaved: how far apart do equals look?"""
     native = build_facts()["native"]
     target = "flat-stack/cpp" if native else "vector/py"
@@ -133,7 +142,7 @@ def smallest_change(progress: Callable[[int, int, str], None]) -> Finding:
         reason = next((cell.reason for cell in run.cells if cell.reason), "no value")
         return Finding("smallest change", False, f"not measured: {reason}")
     first, second = (cost.values for cost in costs if cost is not None)
-    ratio = ratio_of_quartiles(second, first, Resampler(plan.seed))
+    ratio = ratio_of_quartiles(second, first)
     if ratio.low is None or ratio.high is None:
         return Finding("smallest change", False, "not measured: too few rounds")
     apart = max(ratio.high - 1.0, 1.0 - ratio.low)

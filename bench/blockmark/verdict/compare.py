@@ -7,10 +7,10 @@ verdict, which takes a margin and both sides measured side by side.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from blockmark.runs.estimate import Resampler
-from blockmark.runs.metrics import METRICS, split_address
+from blockmark.runs.floors import Standing, standing
+from blockmark.runs.metrics import split_address
 from blockmark.runs.model import Cell, CellKey, MetricValue, Run, SettingKey
 from blockmark.verdict.errors import NothingInCommon, UnknownName
 from blockmark.verdict.machine import Difference, Flag, differences
@@ -19,6 +19,7 @@ from blockmark.verdict.pairs import (
     Reading,
     checked_metrics,
     comparable_metrics,
+    is_exact,
     measured,
     nearest,
     ratio_of,
@@ -29,7 +30,6 @@ from blockmark.verdict.stats import Ratio
 # What others are set against if nothing is named: the structure that the first
 # question is about, in the fastest tier that was measured.
 _DEFAULT_REFERENCES = ("flat-stack/cpp", "flat-stack/numpy", "flat-stack/py")
-_SAME_ON_EVERY_MACHINE = ("count", "bytes")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +46,10 @@ class ImplementationRatio:
     """One implementation against the reference, in one setting and metric.
 
     `ratio` is implementation / reference. `reading` is None for controls, which are
-    floors and no rivals, and where there is no interval. `same_profile` is False
+    floors and no rivals, and with too few rounds. `same_profile` is False
     where the two do not include the same work, `same_call_style` where they were
-    not called the same way: such a ratio is not the structure's alone.
+    not called the same way: such a ratio is not the structure's alone. `floor` is how the
+    one of the two stands to its floor that stands lower; None where that is not known.
     """
 
     setting: SettingKey
@@ -61,6 +62,7 @@ class ImplementationRatio:
     control: bool
     same_profile: bool
     same_call_style: bool
+    floor: Standing | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +81,9 @@ class CellChange:
     """One metric of one cell in two runs.
 
     `ratio` is now / before; None if the two are `incomparable`, with the reason.
-    `reading` is None for controls, without an interval, and for timings from
-    different machines.
+    `reading` is None for controls and for all that is timed: at two times the same program
+    differs by more than its rounds do, and the more rounds there are the surer it looks like
+    a change. Exact counts read as they are.
     """
 
     cell: CellKey
@@ -121,12 +124,11 @@ def compare_implementations(
 ) -> ImplementationComparison:
     """Every implementation of a run against one of them, which may be a control.
 
-    Intervals are drawn with the run's seed. Raises UnknownName for a reference or a
-    metric that the run does not have, NothingInCommon if there is no ratio.
+    Raises UnknownName for a reference or a metric that the run does not have,
+    NothingInCommon if there is no ratio.
     """
     chosen = _reference(run, reference)
     named = checked_metrics(metrics, [run]) if metrics is not None else comparable_metrics([run])
-    resampler = Resampler(run.seed)
     rows: list[ImplementationRatio] = []
     left: list[NotCompared] = []
     for setting in run.setting_by_key:
@@ -155,9 +157,7 @@ def compare_implementations(
                     reason = f"{value.source} against {other.source}"
                     left.append(NotCompared(cell.key, metric, reason))
                 else:
-                    rows.append(
-                        _implementation_ratio(run, metric, cell, base, value, other, resampler)
-                    )
+                    rows.append(_implementation_ratio(run, metric, cell, base, value, other))
     if not rows:
         raise NothingInCommon(f"nothing in run {run.run_id} can be set against {chosen}")
     return ImplementationComparison(run, chosen, named, tuple(rows), tuple(left))
@@ -166,18 +166,15 @@ def compare_implementations(
 def compare_runs(before: Run, now: Run, *, metrics: Sequence[str] | None = None) -> RunComparison:
     """The cells that two runs share, the later one against the earlier one.
 
-    Intervals are drawn with the later run's seed. Raises UnknownName for a metric
-    that neither run has, NothingInCommon if no cell is in both, or none that is was
-    measured in both.
+    Raises UnknownName for a metric that neither run has, NothingInCommon if no cell is in
+    both, or none that is was measured in both.
     """
     runs = [before, now]
     named = checked_metrics(metrics, runs) if metrics is not None else comparable_metrics(runs)
     common = [key for key in now.cell_by_key if key in before.cell_by_key]
     if not common:
         raise NothingInCommon(explain_no_overlap(before, now))
-    resampler = Resampler(now.seed)
     apart = differences(before, now)
-    elsewhere = any(difference.flag == "other machine" for difference in apart)
     rows: list[CellChange] = []
     left: list[NotCompared] = []
     for key in common:
@@ -204,7 +201,7 @@ def compare_runs(before: Run, now: Run, *, metrics: Sequence[str] | None = None)
                 reason = f"source {first.source} before, {second.source} now"
             if reason is None and first.source.startswith("callgrind"):
                 reason = _other_simulation(before, now)
-            rows.append(_cell_change(key, metric, new, first, second, reason, elsewhere, resampler))
+            rows.append(_cell_change(key, metric, new, first, second, reason))
     if not rows:
         reason = left[0].reason if left else "they have no metric in common"
         raise NothingInCommon(
@@ -244,9 +241,8 @@ def _implementation_ratio(
     base: Cell,
     value: MetricValue,
     other: MetricValue,
-    resampler: Resampler,
 ) -> ImplementationRatio:
-    ratio = ratio_of(metric, value, other, resampler)
+    ratio = ratio_of(metric, value, other)
     control = "control" in (cell.kind, base.kind)
     infos = run.implementation_by_name
     return ImplementationRatio(
@@ -260,7 +256,17 @@ def _implementation_ratio(
         control=control,
         same_profile=infos[cell.impl].profile == infos[base.impl].profile,
         same_call_style=cell.call_style == base.call_style,
+        floor=_lower(run, metric, cell, base),
     )
+
+
+def _lower(run: Run, metric: str, *cells: Cell) -> Standing | None:
+    found = {
+        standing(cell, metric, run.cells_of(cell.key.setting), run.implementation_by_name)
+        for cell in cells
+    }
+    order: tuple[Standing, ...] = ("below", "in its noise", "above")
+    return next((one for one in order if one in found), None)
 
 
 def _cell_change(
@@ -270,16 +276,14 @@ def _cell_change(
     before: MetricValue,
     now: MetricValue,
     incomparable: str | None,
-    elsewhere: bool,
-    resampler: Resampler,
 ) -> CellChange:
     control = cell.kind == "control"
-    ratio = None if incomparable else ratio_of(metric, now, before, resampler)
-    name, _ = split_address(metric)
-    row = METRICS.get(name)
-    moves = elsewhere and (row is None or row.kind not in _SAME_ON_EVERY_MACHINE)
+    ratio = None if incomparable else ratio_of(metric, now, before)
     reading = None
-    if ratio is not None and not control and not moves:
+    if ratio is not None and not is_exact(metric):
+        # What an interval of rounds says holds for the time in which they were taken.
+        ratio = replace(ratio, low=None, high=None, level=None)
+    elif ratio is not None and not control:
         reading = reading_of(metric, now, before, ratio)
     return CellChange(key, metric, before, now, ratio, reading, control, incomparable)
 

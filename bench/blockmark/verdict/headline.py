@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from blockmark.runs.estimate import Resampler
 from blockmark.runs.model import CallStyle, Cell, MetricValue, Run, SettingKey
 from blockmark.verdict.pairs import measured, ratio_of
 from blockmark.verdict.stats import Ratio
@@ -62,8 +61,7 @@ class Headline:
 
 
 def headlines(run: Run) -> tuple[Headline, ...]:
-    """The headline of each setting, in the order of the run; intervals with its seed."""
-    resampler = Resampler(run.seed)
+    """The headline of each setting, in the order of the run."""
     found = []
     for setting in run.setting_by_key:
         steps = {
@@ -74,8 +72,8 @@ def headlines(run: Run) -> tuple[Headline, ...]:
         found.append(
             Headline(
                 setting,
-                _structure(run, list(steps.values()), resampler),
-                _crossings(list(steps.values()), resampler),
+                _structure(run, list(steps.values())),
+                _crossings(list(steps.values())),
             )
         )
     return tuple(found)
@@ -96,7 +94,7 @@ def without_call_style(impl: str) -> str:
 _Step = tuple[Cell, MetricValue]
 
 
-def _structure(run: Run, steps: Sequence[_Step], resampler: Resampler) -> Structure | None:
+def _structure(run: Run, steps: Sequence[_Step]) -> Structure | None:
     """The first call style in which two managers of one profile were measured."""
     for style in _CALL_STYLES:
         called = [step for step in steps if step[0].call_style == style]
@@ -113,16 +111,15 @@ def _structure(run: Run, steps: Sequence[_Step], resampler: Resampler) -> Struct
         ]
         group.sort(key=lambda step: (step[1].value or 0.0, step[0].impl))
         cell, least = group[0]
-        itself = Ratio(1.0, 1.0, 1.0, (least.rounds, least.rounds), approximate=False)
+        itself = Ratio(1.0, 1.0, 1.0, (least.rounds, least.rounds), level=1.0)
         others = (
-            Standing(cell.impl, value, ratio_of(METRIC, value, least, resampler))
-            for cell, value in group[1:]
+            Standing(cell.impl, value, ratio_of(METRIC, value, least)) for cell, value in group[1:]
         )
         return Structure(style, profile, (Standing(cell.impl, least, itself), *others))
     return None
 
 
-def _crossings(steps: Sequence[_Step], resampler: Resampler) -> tuple[Crossing, ...]:
+def _crossings(steps: Sequence[_Step]) -> tuple[Crossing, ...]:
     native = {
         without_call_style(cell.impl): (cell, value)
         for cell, value in steps
@@ -133,6 +130,6 @@ def _crossings(steps: Sequence[_Step], resampler: Resampler) -> tuple[Crossing, 
         base = native.get(without_call_style(cell.impl))
         if cell.call_style == "native" or base is None:
             continue
-        ratio = ratio_of(METRIC, value, base[1], resampler)
+        ratio = ratio_of(METRIC, value, base[1])
         crossings.append(Crossing(base[0].impl, cell.impl, cell.call_style, ratio))
     return tuple(crossings)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from blockmark.runs.estimate import Resampler, lower_quartile
+from blockmark.runs.estimate import lower_quartile
 from blockmark.runs.metrics import metric_of
 
 from .check import CellVerdict
@@ -42,7 +42,6 @@ def cell_verdict(
     *,
     rule: Rule,
     planned: int,
-    resampler: Resampler,
     always_visible: bool = False,
 ) -> CellVerdict:
     """What the judged `cell` says of a metric in `where` (scenario, setting, implementation).
@@ -56,9 +55,9 @@ def cell_verdict(
     ratio = low = high = None
     if cell.before and cell.after and cell.verdict != "incomparable":
         if cell.shown_by == "turns":
-            found = ratio_of_shifts(cell.shifts, resampler)
+            found = ratio_of_shifts(cell.shifts)
         else:
-            found = ratio_of_quartiles(cell.after, cell.before, resampler, confidence=0.95)
+            found = ratio_of_quartiles(cell.after, cell.before, confidence=0.95)
         ratio, low, high = found.value, found.low, found.high
     verdict = cell.verdict or "inconclusive"
     visible = excluded = None

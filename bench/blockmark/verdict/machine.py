@@ -8,7 +8,9 @@ from typing import Any, Literal
 
 from blockmark.runs.model import Run
 
-Flag = Literal["other machine", "other build", "other interpreter", "quick", "incomplete"]
+Flag = Literal[
+    "other machine", "other build", "other interpreter", "other reuse order", "quick", "incomplete"
+]
 
 # Facts that stay the same from boot to boot. Clock rates, bogomips, load and free
 # memory do not: they differ between two runs on one machine.
@@ -53,11 +55,22 @@ def differences(before: Run, now: Run) -> tuple[Difference, ...]:
         *_compare(before.build, now.build, _BUILD, "other build"),
         *_compare(before.machine, now.machine, _INTERPRETER, "other interpreter"),
     ]
+    found += _reuse_orders(before, now)
     if before.quick or now.quick:
         found.append(Difference("quick", "quick", before.quick, now.quick))
     if not (before.complete and now.complete):
         found.append(Difference("incomplete", "complete", before.complete, now.complete))
     return tuple(found)
+
+
+def _reuse_orders(before: Run, now: Run) -> list[Difference]:
+    """Where an implementation declared another order in which blocks come back."""
+    old, new = before.implementation_by_name, now.implementation_by_name
+    return [
+        Difference("other reuse order", name, old[name].reuse_order, new[name].reuse_order)
+        for name in new
+        if name in old and old[name].reuse_order != new[name].reuse_order
+    ]
 
 
 def _compare(

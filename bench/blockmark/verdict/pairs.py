@@ -6,7 +6,6 @@ import difflib
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
-from blockmark.runs.estimate import Resampler
 from blockmark.runs.histogram import PERMILLE
 from blockmark.runs.metrics import METRICS, Kind, metric_of
 from blockmark.runs.model import Cell, MetricValue, Run
@@ -14,9 +13,8 @@ from blockmark.verdict.errors import UnknownName
 from blockmark.verdict.stats import Ratio, ratio_of_counts, ratio_of_quartiles
 
 # How a ratio reads by its interval alone. This is no verdict on a change: it has
-# no margin and makes no allowance for the number of comparisons. Simulated with
-# one-sided noise, two identical programs read as different in 15 % of the cases with
-# 3 rounds a side, in 5.5 % with 5, in 4 % with 11 and more.
+# no margin and makes no allowance for the number of comparisons. An identical program reads
+# as another one in at most 1 % of the cases, if both were measured in the same rounds.
 Reading = Literal["better", "worse", "same", "unclear"]
 
 _EXACT: tuple[Kind, ...] = ("count", "bytes", "proof")
@@ -74,45 +72,49 @@ def measured(cell: Cell, address: str) -> MetricValue | str:
     return value
 
 
-def ratio_of(address: str, top: MetricValue, bottom: MetricValue, resampler: Resampler) -> Ratio:
+def ratio_of(address: str, top: MetricValue, bottom: MetricValue) -> Ratio:
     """The ratio of two values that were measured, by the metric's kind.
 
     A time of zero was not seen by the clock, so it has no ratio to another time.
     """
     row = metric_of(address)
-    if row is not None and row.kind in _EXACT:
+    if is_exact(address):
         return ratio_of_counts(top.values, bottom.values)
     if row is not None and row.kind == "rate" and min(*top.values, *bottom.values) > 0:
         # Of a speed the upper quartile is the quiet one: the lower one of its reciprocal.
         return ratio_of_quartiles(
             [1.0 / value for value in bottom.values],
             [1.0 / value for value in top.values],
-            resampler,
         )
-    ratio = ratio_of_quartiles(top.values, bottom.values, resampler)
+    ratio = ratio_of_quartiles(top.values, bottom.values)
     if (top.value == 0) != (bottom.value == 0):
-        return Ratio(
-            None, None, None, ratio.rounds, ratio.approximate, "a side is below resolution"
-        )
+        return Ratio(None, None, None, ratio.rounds, reason="a side is below resolution")
     return ratio
+
+
+def is_exact(address: str) -> bool:
+    """Whether a metric is counted, so that any two runs may be set side by side."""
+    row = metric_of(address)
+    return row is not None and row.kind in _EXACT
 
 
 def reading_of(address: str, top: MetricValue, bottom: MetricValue, ratio: Ratio) -> Reading | None:
     """How the first value reads against the second; None where nothing can be said.
 
     Exact values differ if no round of one side reaches the other side's; estimated
-    ones if the interval of their ratio leaves out 1.
+    ones if the interval of their ratio leaves out 1, which takes 5 rounds a side.
     """
     row = metric_of(address)
     if row is None or row.direction is None:
         return None
-    if row.kind in _EXACT:
+    if is_exact(address):
         less = max(top.values) < min(bottom.values)
         more = min(top.values) > max(bottom.values)
-    elif ratio.low is None or ratio.high is None:
+    elif ratio.leaves_out_one is None or ratio.value is None:
         return None
     else:
-        less, more = ratio.high < 1.0, ratio.low > 1.0
+        less = ratio.leaves_out_one and ratio.value < 1.0
+        more = ratio.leaves_out_one and ratio.value > 1.0
     if less or more:
         return "better" if less == (row.direction == "lower") else "worse"
     return "same" if ratio.low == ratio.high else "unclear"

@@ -11,7 +11,6 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from blockmark.runs.estimate import Resampler
 from blockmark.runs.metrics import METRICS
 from blockmark.runs.model import Cell, CellKey, Run
 
@@ -117,10 +116,9 @@ def judge_runs(
     rounds = max((min(len(c.before), len(c.after)) for c, _, _ in planned), default=1)
     one_look = Rule(alpha=rule.alpha, beta=rule.beta, looks=(max(1, rounds),), leaps=())
     judge([cell for cell, _, _ in planned], one_look, last=True)
-    resampler = Resampler(now.seed)
     cells = []
     for done, (cell, key, metric) in enumerate(planned, start=1):
-        cells.append(_verdict(cell, key, metric, labels, one_look, len(planned), resampler))
+        cells.append(_verdict(cell, key, metric, labels, one_look, len(planned)))
         progress(done, len(planned), f"judged {cell.name}")
     added = [
         _place(key, _labels(now))
@@ -154,14 +152,11 @@ def _verdict(
     labels: dict[CellKey, str],
     rule: Rule,
     planned: int,
-    resampler: Resampler,
 ) -> CellVerdict:
     margin = margin_for(metric)
     assert margin is not None
     where = (key.setting.scenario, labels[key], key.impl)
-    return cell_verdict(
-        cell, where, metric, margin.stored(), rule=rule, planned=planned, resampler=resampler
-    )
+    return cell_verdict(cell, where, metric, margin.stored(), rule=rule, planned=planned)
 
 
 def _chosen(cell: Cell, options: StoredOptions) -> bool:
