@@ -194,6 +194,8 @@ class Program:
     def load(cls, path: Path) -> Program:
         """Map a saved program. Raises ProgramError for anything that is not one."""
         try:
+            if not path.is_file():  # a pipe would be waited for
+                raise ValueError("not a regular file" if path.exists() else "No such file")
             with path.open("rb") as file:
                 view = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
         except (OSError, ValueError) as error:
@@ -211,10 +213,10 @@ class Program:
             raise ProgramError(f"{path}: not a blockmark program")
         try:
             size = int(bytes(view[len(_MAGIC) : start]))
-            header = json.loads(bytes(view[start : start + size]))
+            header = json.loads(bytes(view[start : start + max(0, size)]))
             columns: dict[str, memoryview] = {}
             for name, (typecode, width) in _COLUMNS.items():
-                offset, length = header["columns"][name]
+                offset, length = (_whole(name, number) for number in header["columns"][name])
                 first = start + size + offset
                 column = view[first : first + length * width].cast(typecode)
                 if len(column) != length:
@@ -222,17 +224,35 @@ class Program:
                 columns[name] = column
             return cls(
                 **columns,
-                setup_steps=int(header["setup_steps"]),
-                period=int(header["period"]),
-                units={int(k): float(v) for k, v in header["units"].items()},
-                width=int(header["width"]),
-                probe=int(header["probe"]),
-                config={str(k): int(v) for k, v in header.get("config", {}).items()},
+                setup_steps=_whole("setup_steps", header["setup_steps"]),
+                period=_whole("period", header["period"]),
+                width=_whole("width", header["width"]),
+                probe=_whole("probe", header["probe"]),
+                units={int(phase): _unit(phase, count) for phase, count in header["units"].items()},
+                config={
+                    str(name): _whole(name, size) for name, size in header.get("config", {}).items()
+                },
             )
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            if isinstance(error, ProgramError):
-                raise
-            raise ProgramError(f"{path}: the program's header is damaged: {error}") from None
+        except ProgramError:
+            raise
+        except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
+            said = f"no {error}" if isinstance(error, KeyError) else str(error)
+            raise ProgramError(f"{path}: the program's header is damaged: {said}") from None
+
+
+def _whole(name: str, value: Any) -> int:
+    """A number of the header, of at most 31 bits: what is larger fits no column."""
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 1 << 31:
+        raise ValueError(f"{str(name)[:40]} must be a whole number from 0 to 2^31 - 1")
+    return value
+
+
+def _unit(phase: str, value: Any) -> float:
+    if phase not in ("0", "1", "2"):
+        raise ValueError(f"units has no phase {str(phase)[:40]}")
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1 << 62:
+        raise ValueError(f"units: phase {phase} must be a positive number")
+    return float(value)
 
 
 class ProgramBuilder:

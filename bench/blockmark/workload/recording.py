@@ -24,6 +24,19 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+# The largest that a scenario may ask for, so that what is replayed is checked as if it did.
+_SIZES = {
+    "total_blocks": (1, (1 << 31) - 1),
+    "block_size": (1, 65_536),
+    "max_seqs": (1, 1 << 20),
+    "max_blocks_per_seq": (1, 1 << 22),
+    "id_bits": (16, 64),
+    "host_blocks": (0, (1 << 31) - 1),
+}
+_NEEDED_SIZES = ("total_blocks", "block_size", "max_seqs", "max_blocks_per_seq")
+# Blocks that the operations may take in all: some number each, and more for a few long prompts.
+# Without a bound a damaged file of a hundred operations would fill the memory.
+_MOST_MOVED, _MOVED_BY_ONE = 1 << 22, 1 << 12
 _NO_STEP = (
     "no step was marked: call step() of the recorder once a scheduler iteration, before the "
     "iteration's first operation"
@@ -127,7 +140,7 @@ def load_recording(path: Path) -> tuple[Program, PoolConfig]:
             "make one with blockmark.recorder"
         )
     try:
-        config = PoolConfig(**program.config)
+        config = _config(program.config)
         _check_structure(program)
         if is_pool_program(program):
             _check_pool(program, config)
@@ -236,6 +249,24 @@ def _handouts(words: array[int]) -> tuple[list[list[tuple[Op, list[int]]]], list
     return steps, shares
 
 
+def _config(sizes: Mapping[str, int]) -> PoolConfig:
+    """The size of the recorded manager. Raises ValueError."""
+    for name, value in sizes.items():
+        if name not in _SIZES:
+            raise ValueError(f"its manager has a size {name[:40]} that is not known")
+        if not _SIZES[name][0] <= value <= _SIZES[name][1]:
+            raise ValueError(
+                f"{name} = {value} is not between {_SIZES[name][0]} and {_SIZES[name][1]}"
+            )
+    for name in _NEEDED_SIZES:
+        if name not in sizes:
+            raise ValueError(f"its manager has no {name}")
+    config = PoolConfig(**sizes)
+    if config.id_bits not in (16, 32, 64) or config.total_blocks > 1 << config.id_bits:
+        raise ValueError(f"id_bits = {config.id_bits} can't number {config.total_blocks} blocks")
+    return config
+
+
 def _check_structure(program: Program) -> None:
     import numpy as np
 
@@ -249,8 +280,10 @@ def _check_structure(program: Program) -> None:
         raise ValueError("its columns step_runs and phases differ in length")
     if not len(program.a) == len(program.b) == len(program.c):
         raise ValueError("its columns a, b and c differ in length")
-    if program.body_steps < 1 or program.period < 1 or program.setup_steps < 0:
+    if program.body_steps < 1:
         raise ValueError("it has no body")
+    if not 1 <= program.period <= program.body_steps or program.probe > program.body_steps:
+        raise ValueError("its period or its probe does not fit its body")
     if max(program.phases) > 2:
         raise ValueError("it has a phase above 2")
 
@@ -258,16 +291,22 @@ def _check_structure(program: Program) -> None:
 def _check_manager(program: Program, config: PoolConfig) -> None:
     oracle = Oracle(config)
     start: Any = None
+    left = _MOST_MOVED + _MOVED_BY_ONE * program.num_operations
     for step in range(program.num_steps):
         if step == program.setup_steps:
             start = _state(oracle)
         for _, code, a, b, c in program.operations(step):
+            seq = b if code is Op.FORK else a
+            held = _blocks(oracle, seq)
             try:
                 _do(oracle, config, code, a, b, c)
             except (BlockManagerError, ValueError) as error:
                 raise ValueError(
                     f"step {step}, {METHODS[code]}({a}, {b}): {type(error).__name__}: {error}"
                 ) from None
+            left -= max(0, _blocks(oracle, seq) - held)
+            if left < 0:
+                raise ValueError(f"step {step}: it takes more blocks than so few operations do")
         oracle.released.clear()
     if _state(oracle) != start:
         raise ValueError("its end is not its start, so that it can't be replayed again and again")
@@ -290,6 +329,11 @@ def _do(oracle: Oracle, config: PoolConfig, code: Op, a: int, b: int, c: int) ->
             getattr(oracle, METHODS[code])(a, b)
 
 
+def _blocks(oracle: Oracle, seq: int) -> int:
+    table = oracle.tables.get(seq)
+    return len(table.blocks) if table else 0
+
+
 def _slot(config: PoolConfig, seq: int) -> None:
     if not 0 <= seq < config.max_seqs:
         raise ValueError(f"there are {config.max_seqs} sequences, and none is number {seq}")
@@ -301,16 +345,20 @@ def _state(oracle: Oracle) -> list[tuple[int, int, int]]:
 
 def _check_pool(program: Program, config: PoolConfig) -> None:
     held: dict[int, int] = {}
+    out = 0
     for step in range(program.num_steps):
         for _, code, a, b, _ in program.operations(step):
             if code is Op.TAKE:
                 if a in held or b < 1:
                     raise ValueError(f"step {step}, take({b}): hand-out {a} is out or empty")
                 held[a] = b
-                if sum(held.values()) > config.total_blocks:
+                out += b
+                if out > config.total_blocks:
                     raise ValueError(f"step {step}, take({b}): the pool has too few blocks")
             elif code is Op.GIVE:
-                del held[a]
+                if a not in held:
+                    raise ValueError(f"step {step}, give: hand-out {a} is not out")
+                out -= held.pop(a)
             else:
                 raise ValueError(f"step {step}: {METHODS[code]} among operations of a pool alone")
     if held:
