@@ -7,7 +7,7 @@ nothing behind.
 from __future__ import annotations
 
 # Built in, where `signal` takes a while to import.
-import _signal
+import _signal  # type: ignore[import-not-found]
 
 if _signal.getsignal(_signal.SIGINT) is _signal.default_int_handler:
     # Until `interrupts` is there: an end without a word.
