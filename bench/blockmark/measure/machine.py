@@ -11,6 +11,8 @@ import platform
 from pathlib import Path
 from typing import Any
 
+from .kernel_line import as_list, set_aside
+
 _CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
 _SUFFIX = {"K": 1024, "M": 1024**2, "G": 1024**3}
 
@@ -86,16 +88,30 @@ def machine_facts() -> dict[str, Any]:
             facts[package] = version(package)
         except PackageNotFoundError:
             continue
-    for name, value in _pyperf_facts().items():
+    for name, value in (_set_aside_facts() | _pyperf_facts()).items():
         facts.setdefault(name, value)
     return facts
+
+
+def _set_aside_facts() -> dict[str, str]:
+    """Processors that the scheduler or its clock leaves alone, by the kernel's own word."""
+    line = _read(Path("/proc/cmdline"))
+    named = {
+        name: as_list(set_aside(line, name, os.cpu_count() or 1))
+        for name in ("isolcpus", "nohz_full")
+    }
+    return {name: numbers for name, numbers in named.items() if numbers}
 
 
 def _pyperf_facts() -> dict[str, Any]:
     """The facts that pyperf collects about this machine and interpreter."""
     import pyperf
 
-    metadata = pyperf.Run([1.0], collect_metadata=True).get_metadata()
+    try:
+        metadata = pyperf.Run([1.0], collect_metadata=True).get_metadata()
+    except (ValueError, LookupError, OSError):
+        # It reads the kernel's texts as they were; with `isolcpus=managed_irq,2` it ends here.
+        return {}
     wanted = ("aslr", "cpu_freq", "cpu_config", "python_compiler", "timer", "cpu_affinity")
     return {name: metadata[name] for name in wanted if name in metadata}
 
