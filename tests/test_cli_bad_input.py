@@ -10,7 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
+from blockmark import cli as command_line
 from cli import blockmark, command, subject, tiny
 from run_factory import make_run
 
@@ -179,6 +182,34 @@ def test_every_terminal_gets_every_number(tmp_path: Path, env: dict[str, str]) -
     assert len(numbers) > 50
     # A narrow screen may break lines, but never a number.
     assert numbers <= set(done.stdout.split())
+
+
+@given(st.one_of(st.text(max_size=8), st.integers(-99, 10**12).map(str)))
+@example("0")
+@example("1")
+@example("-80")
+@example("8" * 5000)
+@example("²")
+def test_any_COLUMNS_leaves_a_width_or_none(text: str) -> None:  # noqa: N802
+    with pytest.MonkeyPatch.context() as patch:
+        try:
+            patch.setenv("COLUMNS", text)
+        except ValueError:
+            return  # no environment can hold it
+        command_line._check_columns()
+        left = os.environ.pop("COLUMNS", None)
+    asked = int(text) if re.fullmatch("[0-9]{1,9}", text) else 0
+    if asked:
+        assert left == str(min(max(asked, 20), 10_000))
+    elif not re.fullmatch("[0-9]+", text):
+        assert left is None
+
+
+@pytest.mark.parametrize("columns", ["0", "1", "-5", "wide"])
+def test_no_COLUMNS_takes_the_output_away(tmp_path: Path, columns: str) -> None:  # noqa: N802
+    done = blockmark("compare", saved(tmp_path), cwd=tmp_path, env={"COLUMNS": columns})
+    assert done.returncode == 0, done.stderr
+    assert "block_size" in done.stdout
 
 
 def test_a_reader_that_has_seen_enough(tmp_path: Path) -> None:

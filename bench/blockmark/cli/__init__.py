@@ -5,6 +5,7 @@ Nothing heavy is imported until a command runs, so that `--help` and `list` are 
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 
@@ -30,6 +31,8 @@ from . import (
     verify,
 )
 from .errors import EXIT_INTERRUPTED, EXIT_USAGE, known_errors, one_message
+
+_LEAST_COLUMNS, _MOST_COLUMNS = 20, 10_000
 
 app = typer.Typer(
     name="blockmark",
@@ -94,6 +97,7 @@ def main() -> None:
         # A terminal that can't show a letter gets its escape, not a traceback.
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
+    _check_columns()
     try:
         code = app(standalone_mode=False)
         sys.stdout.flush()
@@ -115,6 +119,16 @@ def main() -> None:
             raise
         _fail(str(error), code)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _check_columns() -> None:
+    """COLUMNS is read by all that wraps lines, here and elsewhere, and none of it checks it.
+
+    What is no width is as if it were not set; in less than 20 columns no number stays whole.
+    """
+    asked = os.environ.pop("COLUMNS", "")
+    if asked.isascii() and asked.isdigit() and (width := int(asked[:9])):
+        os.environ["COLUMNS"] = str(min(max(width, _LEAST_COLUMNS), _MOST_COLUMNS))
 
 
 def _fail(message: str, code: int) -> None:
