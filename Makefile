@@ -48,6 +48,7 @@ readme: $(VENV)/.installed
 	PATH="$(CURDIR)/$(BIN):$$PATH" blockmark report reports/step-rate/run.json --output reports/step-rate
 	PATH="$(CURDIR)/$(BIN):$$PATH" blockmark claims --run reports/claims/run.json --sensitivity --splice docs/claims.md
 	$(BIN)/python tests/simulation/gate_simulation.py --splice docs/gate.md
+	$(BIN)/python tests/simulation/interval_simulation.py --splice METHODOLOGY.md
 	PATH="$(CURDIR)/$(BIN):$$PATH" blockmark verify --coverage --splice docs/verify.md
 	PATH="$(CURDIR)/$(BIN):$$PATH" blockmark report reports/engine-pool/run.json --output reports/engine-pool --splice README.md --ladder
 	PATH="$(CURDIR)/$(BIN):$$PATH" blockmark report reports/engine-pool-fresh/run.json --output reports/engine-pool-fresh

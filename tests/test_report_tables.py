@@ -176,13 +176,13 @@ def test_the_control_of_a_cell_has_its_call_style_and_its_language() -> None:
 
 
 def test_notes_say_how_far_the_ranges_can_be_trusted() -> None:
-    # By hand: 1 - .75^5 - .25^5 = .7617, and of 5^.65 = 2.847 rounds .5402.
+    # By hand: 1 - .75^5 - .25^5 = .7617, and of 5^.66 = 2.893 rounds .5469.
     assert main_table(make_run(rounds=5)).notes == (
         "range: the least to the greatest of 5 rounds; holds the value in 76 % of cases if "
-        "rounds are independent, in 54 % as rounds in a row are.",
+        "rounds are independent, in 55 % as rounds in a row are.",
     )
-    # By hand: 1 - .75^11 - .25^11 = .9578; of 11^.65 = 4.752 rounds .7438.
-    assert "in 96 % of cases if rounds are independent, in 74 %" in (
+    # By hand: 1 - .75^11 - .25^11 = .9578; of 11^.66 = 4.868 rounds .7523.
+    assert "in 96 % of cases if rounds are independent, in 75 %" in (
         main_table(make_run(rounds=11)).notes[0]
     )
     single = main_table(make_run(rounds=1))

@@ -14,7 +14,7 @@ def range_note(values: Iterable[MetricValue]) -> str:
     """The sentence about the estimated values of a table; empty without any.
 
     `range: the least to the greatest of 5 rounds; holds the value in 76 % of cases if rounds
-    are independent, in 54 % as rounds in a row are.` Of values with unlike numbers of rounds
+    are independent, in 55 % as rounds in a row are.` Of values with unlike numbers of rounds
     it speaks of the fewest.
     """
     estimated = [value for value in values if value.value is not None]

@@ -32,7 +32,7 @@ ROUNDS_FOR_INTERVAL = 11
 # n rounds in a row hold what n ** IN_A_ROW independent ones do. A machine's state lasts for
 # minutes, so that neighbours are alike over many lags (long-range dependence, Beran 1994,
 # "Statistics for Long-Memory Processes"); measured by tests/simulation/interval_simulation.py.
-IN_A_ROW = 0.65
+IN_A_ROW = 0.66
 _QUARTER = 0.25
 
 
