@@ -39,6 +39,9 @@ class Scripted:
         self.players: list[_Player] = []
         self.name, self.origin = folder, ""
         self.implementations, self.python, self.cwd = Path(folder), "python", None
+        self.root = self.apart_from = None
+        self.absent: set[str] | None = None
+        self.loaded: dict[str, Any] = {}
 
     def job(self, request: dict[str, Any], timeout_s: float, stop: object = None) -> Scripted:
         self._request = request
@@ -53,9 +56,16 @@ class Scripted:
             }
             unknown = {target: f"no {target}" for target in request["targets"]}
             unknown = {target: why for target, why in unknown.items() if target not in found}
-            return {"status": "ok", "package": self.package, "found": found, "unknown": unknown}
+            absent = set(unknown) if self.absent is None else self.absent
+            return {
+                "status": "ok",
+                "package": self.package,
+                "found": found,
+                "unknown": unknown,
+                "absent": sorted(absent),
+            }
         assert request["kind"] == "verify"
-        return self.proof.get(request["impl"], {"status": "ok"})
+        return {**self.proof.get(request["impl"], {"status": "ok"}), "loaded": self.loaded}
 
     def player(self, request: dict[str, Any], timeout_s: float, stop: object) -> _Player:
         self.jobs.append(request)
@@ -271,7 +281,31 @@ def test_implementations_of_one_side_alone() -> None:
     assert "missing in the candidate, as allowed: tiny a: no a" in allowed.notes
     before.impls, after.impls = ["b"], ["a", "b"]
     result = run(before, after)
-    assert (result.added, result.exit_code()) == (("tiny a",), 0)
+    assert result.added == ("tiny a: the baseline has no such implementation",)
+    assert result.exit_code() == 0
+
+
+def test_a_baseline_that_could_not_be_loaded_is_no_new_cell() -> None:
+    before, after = Scripted(costs(100.0), "one"), Scripted(costs(200.0), "two")
+    before.impls, before.absent = ["b"], set()
+    result = run(before, after)
+    cell = next(one for one in result.cells if one.impl == "a")
+    assert (cell.name, cell.verdict) == ("tiny a step_ns", "incomparable")
+    assert cell.reason == "the baseline can't be loaded: no a"
+    assert not result.added
+    # The other one is a regression all the same.
+    assert result.exit_code() == 1
+    assert run(before, Scripted(costs(100.0), "two")).exit_code() == 3
+
+
+def test_what_the_baseline_loads_while_it_is_proved_is_looked_at() -> None:
+    before, after = Scripted(costs(100.0), "one"), Scripted(costs(100.0), "two")
+    before.apart_from, before.root = Path("/repo"), Path("/tree")
+    before.loaded = {"files": ["/tree/helper.py", "/elsewhere/other.py"]}
+    assert run(before, after).exit_code() == 0
+    before.loaded = {"files": ["/repo/src/helper.py"]}
+    with pytest.raises(ConfigError, match=r"baseline loads /repo/src/helper\.py, a file of the"):
+        run(before, after)
 
 
 def test_a_target_that_neither_side_knows_is_a_mistake() -> None:

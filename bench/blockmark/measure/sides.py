@@ -13,6 +13,7 @@ from threading import Event
 from typing import TYPE_CHECKING, Any
 
 import blockmark
+import blockmark_impls
 
 from .acquaintance import describe_job
 from .jobs import Job
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from blockmark.workload.scenario import Cell
 
 HARNESS = Path(blockmark.__file__).resolve().parents[1]
+INSTALLED = Path(blockmark_impls.__file__).resolve().parent
 WORKER = "blockmark.measure.worker"
 
 
@@ -34,7 +36,9 @@ class Side:
 
     `implementations` is the folder that holds `blockmark_impls`, None for the one that
     `python` has installed; `cwd` the folder that a user's targets are relative to, None
-    for the working directory. `origin` says in words where the side comes from.
+    for the working directory. `root` is the working tree that it comes from, and
+    `apart_from` the other side's, of which it must load nothing. `origin` says in words what
+    there is to know of where the side comes from.
     """
 
     name: str
@@ -42,6 +46,8 @@ class Side:
     python: str = sys.executable
     cwd: Path | None = None
     origin: str = ""
+    root: Path | None = None
+    apart_from: Path | None = None
 
     def command(self, module: str = WORKER) -> list[str]:
         """How a module of this harness is started for this side: the same for every side."""
@@ -67,13 +73,16 @@ class Described:
 
     `package` are plain facts: versions, interpreter, how the core was built. `found` has
     for each target the implementations that it names (as `describe.py` gives them), and
-    `unknown` for each other target the reason why it names none.
+    `unknown` for each other target the reason why it names none, those `absent` that are
+    just not there. `loaded` are the files that it took.
     """
 
     package: dict[str, Any] = field(default_factory=dict)
     found: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     unknown: dict[str, str] = field(default_factory=dict)
     broken: str = ""
+    absent: set[str] = field(default_factory=set)
+    loaded: dict[str, Any] = field(default_factory=dict)
 
 
 def describe_side(
@@ -94,6 +103,8 @@ def describe_side(
         alone = _ask(side, [target], cell, timeout_s)
         told.found.update(alone.found)
         told.unknown.update(alone.unknown)
+        told.absent.update(alone.absent)
+        told.loaded.update(_together(told.loaded, alone.loaded))
         if alone.broken:
             told.unknown[target] = f"{target} can't be loaded: {alone.broken}"
     return told
@@ -106,7 +117,18 @@ def _ask(side: Side, targets: Sequence[str], cell: Cell, timeout_s: float) -> De
         return Described(broken=f"{side.python} can't be started: {error.strerror}")
     if answer["status"] != "ok":
         return Described(broken=answer["reason"])
-    return Described(answer["package"], answer["found"], answer["unknown"])
+    return Described(
+        answer["package"],
+        answer["found"],
+        answer["unknown"],
+        absent=set(answer.get("absent", ())),
+        loaded=answer.get("loaded", {}),
+    )
+
+
+def _together(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
+    files = sorted({*one.get("files", ()), *other.get("files", ())})
+    return {"files": files, "installed": one.get("installed", {}) | other.get("installed", {})}
 
 
 def unlike(before: Described, after: Described) -> str:

@@ -84,7 +84,13 @@ def run_job(job: dict[str, Any], say: Callable[[dict[str, Any]], None]) -> dict[
         if job["kind"] == "verify":
             from .proof.prove import prove
 
-            return prove(impl, config, job)
+            answer = prove(impl, config, job)
+            if job.get("tell_loaded"):
+                # After the proof, as a class may load more when it is first used.
+                from .loaded import loaded_files
+
+                answer["loaded"] = loaded_files()
+            return answer
         if job["kind"] == "allocations":
             from .allocation_count import count_allocations
 

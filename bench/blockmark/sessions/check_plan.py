@@ -150,14 +150,15 @@ def make_card(
                 where = (scenario, label, name)
                 if reason := prepared.refused.get(cell.key):
                     card.notes.append(f"{place_name(where)}: not tried: {reason}")
-                elif _on_both(card, where, cell, old.get(name), new.get(name), after):
-                    contest = _contest(card, where, cell, old[name], new[name], asked, prepared)
-                    contest.incomparable = apart or unlike_in(new[name].tier, before, after)
-                    if contest.before.call_style != contest.after.call_style:
-                        contest.incomparable = contest.incomparable or (
-                            f"called {contest.before.call_style} before, "
-                            f"{contest.after.call_style} now"
-                        )
+                    continue
+                pair = _match(card, where, cell, old.get(name), new.get(name), (before, after))
+                if pair is not None:
+                    contest = _contest(card, where, cell, pair[0], pair[1], asked, prepared)
+                    tier = contest.after.subject.tier
+                    contest.incomparable = apart or pair[2] or unlike_in(tier, before, after)
+                    styles = contest.before.call_style, contest.after.call_style
+                    if styles[0] != styles[1] and not contest.incomparable:
+                        contest.incomparable = f"called {styles[0]} before, {styles[1]} now"
     return card
 
 
@@ -191,32 +192,42 @@ def _subjects(side: Described, targets: Sequence[str]) -> dict[str, Subject]:
     return found
 
 
-def _on_both(
+def _match(
     card: Card,
     where: tuple[str, str, str],
     cell: Cell,
     old: Subject | None,
     new: Subject | None,
-    after: Described,
-) -> bool:
-    """Whether both sides can be measured; else the card says which one can't."""
-    reasons = [
-        "there is no such implementation" if one is None else Pair(cell, one).unavailable
-        for one in (old, new)
-    ]
-    if new is None and old is not None:
-        reasons[1] = after.unknown.get(old.target, reasons[1])
+    told: tuple[Described, Described],
+) -> tuple[Subject, Subject, str] | None:
+    """What is measured on both sides, and why it can't be compared (empty: it can).
+
+    None where a side has no such thing: then the card says which one. A baseline that is
+    there and could not be loaded is no baseline without it: nothing is known of the change.
+    """
+    before, after = told
     name = place_name(where)
-    match reasons:
-        case None, None:
-            return True
-        case None, str(reason):
+    lacks = "there is no such implementation"
+    if new is None or (now := Pair(cell, new).unavailable):
+        reason = after.unknown.get(old.target, lacks) if new is None and old else now
+        was = lacks if old is None else Pair(cell, old).unavailable
+        if was is None:
             card.missing.append(f"{name}: {reason}")
-        case str(_), None:
-            card.added.append(name)
-        case _:
-            card.notes.append(f"{name}: unavailable on both sides: {reasons[1]}")
-    return False
+        else:
+            card.notes.append(f"{name}: unavailable on both sides: {reason}")
+        return None
+    if old is None:
+        reason = before.unknown.get(new.target, "")
+        if reason and new.target not in before.absent:
+            return new, new, f"the baseline can't be loaded: {reason}"
+        card.added.append(f"{name}: the baseline has no such implementation")
+        return None
+    if old.unavailable:
+        return old, new, f"the baseline can't be measured: {old.unavailable}"
+    if was := Pair(cell, old).unavailable:
+        card.added.append(f"{name}: {was}")
+        return None
+    return old, new, ""
 
 
 def timed_metrics(

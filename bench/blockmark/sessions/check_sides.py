@@ -52,7 +52,13 @@ def revision_sides(folder: Path, name: str, build: str | None, say: Say) -> Iter
                 same = "the measured package is the same on both sides" if old == new else ""
                 before = replace(before, implementations=old, origin=same)
                 after = replace(after, implementations=new)
-        yield replace(before, cwd=repository.folder_in(tree)), after
+        before = replace(
+            before, cwd=repository.folder_in(tree), root=tree, apart_from=repository.top
+        )
+        if revision.commit == head.commit and not dirty:
+            same = f"{called} is what is checked out, without changes: both sides are equal"
+            before = replace(before, origin="; ".join(filter(None, [same, before.origin])))
+        yield before, replace(after, root=repository.top)
 
 
 def relative_targets(targets: Sequence[str], folder: Path) -> list[str]:

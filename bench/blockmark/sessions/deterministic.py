@@ -28,6 +28,7 @@ from blockmark.verdict.deterministic import (
 )
 from blockmark.workload.errors import ConfigError
 
+from .check_identity import refuse_shared_code
 from .check_plan import Asked, Card, make_card
 
 Progress = Callable[[int, int, str], None]
@@ -143,12 +144,14 @@ class _Counting:
         told = describe_side(baseline, targets, first, self.timeout_s)
         if told.broken:
             return replace(nothing, failures=(f"baseline: {told.broken}",))
+        refuse_shared_code(baseline, told.loaded)
         sides = [(baseline, told), (self.candidate, self.told)]
         card, (before, after) = self._count(told, sides, same=False)
         result = self._result(nothing, card, before.counts, after)
-        # What mends a wrong baseline has nothing to be judged against.
-        broken = (f"baseline: {line}" for line in (*before.wrong, *before.failures))
-        return replace(result, failures=(*broken, *result.failures))
+        # What mends a wrong baseline has no count to be held against.
+        mended = tuple(f"the baseline is wrong: {line}" for line in before.wrong)
+        broken = (f"baseline: {line}" for line in before.failures)
+        return replace(result, mended=mended, failures=(*broken, *result.failures))
 
     def _count(
         self, before: Described, sides: Sequence[tuple[Side, Described]], *, same: bool

@@ -61,6 +61,7 @@ def join(times: CheckResult, counts: CheckResult) -> CheckResult:
         added=_both(times.added, counts.added),
         wrong=_both(times.wrong, counts.wrong),
         failures=_both(times.failures, counts.failures),
+        mended=_both(times.mended, counts.mended),
         notes=_both(times.notes, counts.notes),
         interrupted=times.interrupted or counts.interrupted,
         duration_s=times.duration_s + counts.duration_s,
