@@ -49,7 +49,6 @@ def wrong_answer(setup: SubjectSetup, job: dict[str, Any]) -> str:
 def _sample(setup: SubjectSetup, program: Program) -> str:
     # What is not measured with is imported when the measuring is over.
     from .proof.checker import WrongAnswer
-    from .proof.prove import steps_with
     from .proof.replayed import ReplayChecker
 
     try:
@@ -61,7 +60,7 @@ def _sample(setup: SubjectSetup, program: Program) -> str:
     checker = ReplayChecker(replay, setup.config, program, usable)
     try:
         checker.setup()
-        checker.body(0, steps_with(program, _OPERATIONS) - program.setup_steps)
+        checker.body(0, program.steps_with(_OPERATIONS) - program.setup_steps)
         checker.check_state(manager)
     except WrongAnswer as wrong:
         return str(wrong)

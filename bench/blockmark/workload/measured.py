@@ -29,3 +29,8 @@ def seeded(cell: Cell, salt: int) -> np.random.Generator:
     import numpy as np
 
     return np.random.default_rng([cell["seed"], salt])
+
+
+def full_rows(cell: Cell) -> int:
+    """Sequences with full rows that the pool holds at once."""
+    return int(min(cell["concurrency"], cell["total_blocks"] // cell["max_blocks_per_seq"]))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .measured import Measured, seeded
+from .measured import Measured, full_rows, seeded
 from .pool_models import free_space_programs, pool_programs
 from .program import Op, Program, ProgramBuilder
 
@@ -36,11 +36,6 @@ _CAN_ALLOCATE_CALLS = 1024
 _BURSTS, _GROWN_TURNS = 3, 2
 # A manager that only appends takes 0.2 to 2 us a call: seconds, in every process of a run.
 _MOST_APPENDS = 8_000_000
-
-
-def full_rows(cell: Cell) -> int:
-    """Sequences with full rows that the pool holds at once."""
-    return int(min(cell["concurrency"], cell["total_blocks"] // cell["max_blocks_per_seq"]))
 
 
 def _allocate_rows(builder: ProgramBuilder, cell: Cell, rows: int, tokens: int) -> None:

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .measured import Measured
-from .models import full_rows
+from .measured import Measured, full_rows
 from .program import Op, ProgramBuilder
 
 if TYPE_CHECKING:

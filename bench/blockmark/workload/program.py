@@ -130,6 +130,16 @@ class Program:
         """Steps of the cyclic body."""
         return len(self.phases) - self.setup_steps
 
+    def steps_with(self, operations: int) -> int:
+        """Steps from the first on, set-up included, with at least so many body operations."""
+        step = self.setup_steps
+        first = self.run_start[self.step_runs[step]]
+        while step < self.num_steps:
+            step += 1
+            if self.run_start[self.step_runs[step]] - first >= operations:
+                break
+        return step
+
     @property
     def num_operations(self) -> int:
         """Operations in all, set-up included."""

@@ -18,7 +18,6 @@ from blockmark_impls.contract import Copy, PoolConfig
 
 from ..replay import bind
 from .checker import Checker, Verified, WrongAnswer, check_state
-from .prove import steps_with
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -119,7 +118,7 @@ def _prove_load(
     done: Verified,
 ) -> None:
     checker = MistakeChecker(impl.make_manager(config), config, impl.reuse_order, fault)
-    last = steps_with(program, job["operations"])
+    last = program.steps_with(job["operations"])
     checker.replay(program, range(last), max(1, last // 6))
     checker.compare_all()
     done.operations += checker.done.operations

@@ -436,7 +436,7 @@ class Proof:
         except MissingOperationsError:
             return  # the models that need them will say so
         checker = Checker(manager, self.cell, self.impl.reuse_order)
-        last = steps_with(program, operations)
+        last = program.steps_with(operations)
         where = f"the load ({_sizes(self.cell)}), "
         # All tables are compared some times on the way, and at the end.
         every = max(1, last // _LOAD_LOOKS)
@@ -454,17 +454,6 @@ class Proof:
             lambda replay: self._check(replay, fresh, self.cell, program, last),
             fresh, program, self.cell, "replay of the load",
         )  # fmt: skip
-
-
-def steps_with(program: Program, operations: int) -> int:
-    """Steps from the first on, set-up included, with at least so many body operations."""
-    step = program.setup_steps
-    first = program.run_start[program.step_runs[step]]
-    while step < program.num_steps:
-        step += 1
-        if program.run_start[program.step_runs[step]] - first >= operations:
-            break
-    return step
 
 
 def _packs_much(call: Call, width: int) -> bool:
