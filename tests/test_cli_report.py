@@ -86,8 +86,8 @@ def test_two_runs_are_compared_in_one_report(tmp_path: Path) -> None:
     two = saved(tmp_path, "two.json", run_id="0002", slowdown={"vector/cpp": 1.5})
     done = blockmark("report", one, two, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert done.stdout == "reports/decode-compared/report.md\n"
-    text = (tmp_path / "reports/decode-compared/report.md").read_text()
+    assert done.stdout == f"{tmp_path / 'report-against-0001' / 'report.md'}\n"
+    text = (tmp_path / "report-against-0001/report.md").read_text()
     row = next(line for line in text.splitlines() if line.startswith("| vector/cpp |"))
     assert row.endswith("| worse |")
     assert "(before-after-block_size-16.png)" in text

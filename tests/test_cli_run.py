@@ -37,11 +37,14 @@ def test_a_run_verifies_measures_saves_and_reports(tmp_path: Path) -> None:
     assert "vector/py" in done.stdout
     assert "1 of 1 verified" in done.stdout
     assert "\x1b[" not in done.stdout  # piped: plain
-    report = (tmp_path / "reports" / "tiny" / "report.md").read_text()
+    report = (tmp_path / "results" / "0001" / "report" / "report.md").read_text()
     assert "vector/py" in report
-    for picture in (tmp_path / "reports" / "tiny").glob("*.png"):
+    for picture in (tmp_path / "results" / "0001" / "report").glob("*.png"):
         assert picture.name in report
         assert picture.read_bytes()[:4] == b"\x89PNG"
+    # A run of a clone leaves what is committed there alone: all lies in its own folder.
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["results", "tiny.toml"]
+    assert [entry.name for entry in (tmp_path / "results").iterdir()] == ["0001"]
     run = run_json(tmp_path)
     assert run["complete"] is True
     (cell,) = run["cells"]
@@ -61,7 +64,7 @@ def test_a_run_verifies_measures_saves_and_reports(tmp_path: Path) -> None:
 def test_json_is_the_run_file(tmp_path: Path) -> None:
     done = blockmark("run", tiny(tmp_path), "--quick", "--json", cwd=tmp_path)
     assert json.loads(done.stdout) == run_json(tmp_path)
-    assert not (tmp_path / "reports").exists()
+    assert not (tmp_path / "results" / "0001" / "report").exists()
 
 
 def test_quick_says_that_it_is_not_for_decisions(tmp_path: Path) -> None:

@@ -176,7 +176,7 @@ def test_a_run_from_the_command_line(tmp_path: Path) -> None:
     assert "3 of 3 verified" in done.stdout
     assert f"{CORES + 1} threads (oversubscribed: {CORES} processor" in done.stdout
     assert "none/cpp has no lock" in " ".join(done.stdout.split())
-    report = tmp_path / "reports" / "contention"
+    report = tmp_path / "results" / "0001" / "report"
     assert {path.name for path in report.iterdir()} >= {"report.md", "throughput.png"}
     (run,) = (tmp_path / "results").glob("*/run.json")
     cells = json.loads(run.read_text())["cells"]

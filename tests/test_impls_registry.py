@@ -170,7 +170,7 @@ def test_resolution(target: str, names: list[str]) -> None:
         (
             "zzz",
             'unknown implementation "zzz"; there are hash-map, vector, flat-stack, '
-            "two-level, null, raw-array, and module:Class",
+            "two-level, null, raw-array, file.py:Class and module:Class",
         ),
         ("vector/numpy", '"vector/numpy": vector has no tier numpy; it has py, cpp'),
         ("vector/", '"vector/": vector has no tier of that name; it has py, cpp'),

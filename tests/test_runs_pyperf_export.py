@@ -51,6 +51,8 @@ def test_every_timing_is_exported_in_seconds_one_run_a_round(tmp_path: Path) -> 
     bench = suite["decode block_size=1 vector/cpp take_ns"]
     assert bench.get_values() == pytest.approx([value * 1e-9 for value in values])
     assert bench.get_nrun() == 5
+    # 10 ms and no more than one operation above.
+    assert 0.01 <= min(values) * 1e-9 * bench.get_loops() < 0.01 + min(values) * 1e-9
     metadata = bench.get_metadata()
     assert metadata["unit"] == "second"
     assert metadata["cpu_model_name"] == "AMD EPYC (Zen 3)"
@@ -73,7 +75,8 @@ def test_pyperfs_viewers_read_the_file(rounds: int, tmp_path: Path) -> None:
     assert name in viewer("hist", before)
     assert name in viewer("show", now)
     assert "2.00x slower" in viewer("compare_to", before, now)
-    viewer("check", before)
+    checked = viewer("check", before)
+    assert "the shortest raw value" not in checked
     viewer("dump", "--quiet", before)
 
 

@@ -40,6 +40,18 @@ def test_a_value_has_a_row_with_all_that_it_is_of(tmp_path: Path) -> None:
         )
         assert row == {
             "run_id": "0001",
+            "uid": None,
+            "name": None,
+            "tags": None,
+            "cpu": "AMD EPYC (Zen 3)",
+            "cores": 2,
+            "load": 1.37,
+            "blockmark_commit": None,
+            "blockmark_dirty": None,
+            "path": None,
+            "digest": None,
+            "commit": None,
+            "dirty": None,
             "created": "2026-11-29T12:00:00+00:00",
             "quick": False,
             "complete": True,

@@ -18,10 +18,9 @@ def load(path: str | PathLike[str], *, rounds: bool = False) -> list[dict[str, A
         pandas.DataFrame(blockmark.load("results/0001"))
         polars.DataFrame(blockmark.load("results/0001"), infer_schema_length=None)
 
-    The keys are the same in every row: `run_id created quick complete scenario impl scheme
-    tier profile kind call_style status reason param_... metric quantile unit source value
-    low high approximate rounds unavailable`, and with `rounds` also `values`, the value of
-    each round. Units are those of the run file: ns, bytes, share (of one), count, 1/s. What
+    The keys are the same in every row, such as `run_id impl metric value low high`;
+    docs/data.md says what each is. With `rounds` there is also `values`, the value of each
+    round. Units are those of the run file: ns, bytes, share (of one), count, 1/s. What
     was not measured has value None and its reason in `unavailable`, or in `reason` where
     the whole cell was not.
 

@@ -18,6 +18,7 @@ import re
 from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from .sources import (
@@ -385,6 +386,8 @@ def _find(body: str) -> list[Implementation]:
         return [_user_native(file, name) for name in names]
     if ":" in body:
         return [_user(body)]
+    if body.endswith(".py"):
+        raise TargetError(_which_class(body))
     if body in _BUILTIN:
         return [_BUILTIN[body]]
     scheme, slash, tier = body.partition("/")
@@ -405,8 +408,28 @@ def _find(body: str) -> list[Implementation]:
     if body in plugins:
         return [replace(_user(plugins[body]), name=body, target=body, scheme=body)]
     names = [*_BUILTIN, *_schemes(), *more, *pair_names(), *plugins]
-    hint = nearest(body, names) or f"; there are {', '.join(_schemes())}, and module:Class"
+    hint = (
+        nearest(body, names)
+        or f"; there are {', '.join(_schemes())}, file.py:Class and module:Class"
+    )
     raise TargetError(f'unknown implementation "{body}"{hint}')
+
+
+def _which_class(file: str) -> str:
+    """What to write instead of a file alone; the file is read and not run."""
+    import ast
+
+    try:
+        tree = ast.parse(Path(file).read_bytes())
+    except OSError as error:
+        return f'"{file}": {error.strerror}; a class of your own is {file}:Class'
+    except (SyntaxError, ValueError, RecursionError) as error:
+        return f'"{file}" is no Python: {str(error)[:80]}'
+    names = [node.name for node in tree.body if isinstance(node, ast.ClassDef)]
+    if not names:
+        return f'"{file}" has no class; a class of your own is file.py:Class'
+    *most, last = [f"{file}:{name}" for name in names[:4]]
+    return f'"{file}": which class? Name {", ".join(most) + " or " if most else ""}{last}'
 
 
 def _pair(body: str, scheme: str, tier: str) -> Implementation:

@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from .lines import say
+
 _MEASURED = {
     "pool": "measured alone, and as the pool of the flat table",
     "table": "measured with the pool stack",
@@ -47,9 +49,10 @@ def command(
         raise
     width = max(len(offer.class_name) for offer in offers)
     for offer in offers:
-        typer.echo(
+        say(
             f"{offer.kind:8} {offer.class_name:{width}}  {_MEASURED[offer.kind]}; "
-            f"ids {offer.id_type}, reuse {offer.reuse_order}"
+            f"ids {offer.id_type}, reuse {offer.reuse_order}",
+            hanging="  ",
         )
     typer.echo(f"built    {module}")
     place = header if output is None else output

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from .options import Json, Output, Report, Seed, Settings, Targets, Timeout
+from .options import DryRun, Json, Name, Output, Report, Seed, Settings, Tags, Targets, Timeout
 
 
 def command(
@@ -34,17 +34,20 @@ def command(
     setting: Settings = None,
     output: Output = Path("results"),
     report: Report = None,
+    name: Name = "",
+    tag: Tags = None,
     seed: Seed = None,
     timeout: Timeout = 60.0,
+    dry_run: DryRun = False,
     json: Json = False,
 ) -> int:
     """Say what a memory budget holds: reserved, in one piece, or paged.
 
     Without options it is the setting of a published comparison. Exact counts, nothing timed.
     """
-    from blockmark.workload.scenario import parse_setting
+    from blockmark.workload.builtin import find_scenario
 
-    from .measuring import measure_study
+    from .measuring import Asked, carry_out, plan_of
 
     if mixed and trace is not None:
         raise typer.BadParameter("--mixed makes lengths up, --trace reads them; name one of them")
@@ -56,15 +59,7 @@ def command(
     }
     given = [f"{key}={value}" for key, value in named.items() if value is not None]
     scenario = "capacity-trace" if trace is not None else "capacity"
-    return measure_study(
-        ["capacity-mixed" if mixed else scenario],
-        dict(parse_setting(text) for text in [*given, *(setting or [])]),
-        impl=impl or [],
-        rounds=None,
-        quick=False,
-        output=output,
-        report=report,
-        seed=seed,
-        timeout=timeout,
-        json=json,
-    )
+    words = [*given, *(setting or [])]
+    asked = Asked(impl or (), words, None, False, seed, timeout, None, name, tag or ())
+    plan = plan_of([find_scenario("capacity-mixed" if mixed else scenario)], asked)
+    return carry_out(plan, output, report, dry_run=dry_run, json=json)

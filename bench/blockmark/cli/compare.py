@@ -7,10 +7,17 @@ from typing import Annotated
 
 import typer
 
+from .completion import complete_metric, complete_run
+
 
 def command(
     runs: Annotated[
-        list[Path], typer.Argument(metavar="RUN [RUN]...", help="Run folders or run.json files.")
+        list[Path],
+        typer.Argument(
+            metavar="RUN [RUN]...",
+            help="Folders, run.json files or names of runs.",
+            autocompletion=complete_run,
+        ),
     ],
     reference: Annotated[
         str | None,
@@ -18,7 +25,12 @@ def command(
     ] = None,
     metric: Annotated[
         list[str] | None,
-        typer.Option("--metric", metavar="NAME", help="Only this metric; may be repeated."),
+        typer.Option(
+            "--metric",
+            metavar="NAME",
+            help="Only this metric; may be repeated.",
+            autocompletion=complete_metric,
+        ),
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="Every metric.")] = False,
 ) -> int:

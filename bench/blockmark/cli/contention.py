@@ -7,7 +7,19 @@ from typing import Annotated
 
 import typer
 
-from .options import Json, Output, Report, Seed, Settings, Targets, Timeout
+from .options import (
+    DryRun,
+    Json,
+    Name,
+    Output,
+    Quick,
+    Report,
+    Seed,
+    Settings,
+    Tags,
+    Targets,
+    Timeout,
+)
 
 # Each has many cells; three rounds of both stay below a minute and a half on two idle cores.
 _ROUNDS = 3
@@ -45,18 +57,17 @@ def command(
     impl: Targets = None,
     setting: Settings = None,
     rounds: Annotated[
-        int, typer.Option(min=1, max=1000, help="Fresh processes per implementation.")
+        int,
+        typer.Option("--rounds", "-r", min=1, max=1000, help="Fresh processes per implementation."),
     ] = _ROUNDS,
-    quick: Annotated[
-        bool,
-        typer.Option(
-            "--quick", help="A short look: one round, the first cell only. Not for decisions."
-        ),
-    ] = False,
+    quick: Quick = False,
     output: Output = Path("results"),
     report: Report = None,
+    name: Name = "",
+    tag: Tags = None,
     seed: Seed = None,
     timeout: Timeout = 60.0,
+    dry_run: DryRun = False,
     json: Json = False,
 ) -> int:
     """Measure what threads or coroutines that share one pool cost each other.
@@ -64,9 +75,9 @@ def command(
     Without options: locks, a lock-free stack and magazines under threads, then a published
     engine's asyncio.Lock under coroutines. Only times count in which all threads ran at once.
     """
-    from blockmark.workload.scenario import parse_setting
+    from blockmark.workload.builtin import find_scenario
 
-    from .measuring import measure_study
+    from .measuring import Asked, carry_out, plan_of
 
     named = {
         "threads": threads,
@@ -83,15 +94,7 @@ def command(
         scenarios = ["contention-rate"]
     elif not (given or impl or setting or quick):
         scenarios.append("contention-asyncio")
-    return measure_study(
-        scenarios,
-        dict(parse_setting(text) for text in [*given, *(setting or [])]),
-        impl=impl or [],
-        rounds=1 if quick else rounds,
-        quick=quick,
-        output=output,
-        report=report,
-        seed=seed,
-        timeout=timeout,
-        json=json,
-    )
+    words, chosen = [*given, *(setting or [])], 1 if quick else rounds
+    asked = Asked(impl or (), words, chosen, quick, seed, timeout, None, name, tag or ())
+    plan = plan_of([find_scenario(each) for each in scenarios], asked)
+    return carry_out(plan, output, report, dry_run=dry_run, json=json)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import typer
+from .lines import say_pairs
 
 
 def command() -> int:
@@ -15,7 +15,7 @@ def command() -> int:
     from .progress import progress_on_stderr
 
     def show(finding: Finding) -> None:
-        typer.echo(f"{'yes' if finding.ok else 'no ':3}  {finding.name:18} {finding.text}")
+        say_pairs([(f"{finding.state:4}  {finding.name}", finding.text)], least=24)
 
     for finding in examine():
         show(finding)

@@ -7,13 +7,25 @@ from typing import Annotated
 
 import typer
 
+from .completion import complete_metric, complete_run
+
 
 def command(
     runs: Annotated[
-        list[Path], typer.Argument(metavar="RUN...", help="Run folders or run.json files.")
+        list[Path],
+        typer.Argument(
+            metavar="RUN...",
+            help="Folders, run.json files or names of runs.",
+            autocompletion=complete_run,
+        ),
     ],
     metric: Annotated[
-        str, typer.Option(metavar="NAME", help="Such as step_ns or step_latency_ns.p99.")
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="Such as step_ns or step_latency_ns.p99.",
+            autocompletion=complete_metric,
+        ),
     ] = "step_ns",
     impl: Annotated[
         list[str] | None,

@@ -2,19 +2,50 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from .completion import among, complete_impl, complete_metric, complete_scenario, complete_setting
+from .lines import say, say_pairs
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 _WHAT = ("impls", "scenarios", "metrics", "keys", "engines")
+_Rows = list[tuple[str, str]]
+
+
+def _names(ctx: typer.Context, incomplete: str) -> list[str]:
+    """What may stand behind the kind of list that was named."""
+    complete: dict[str, Callable[[str], list[str]]] = {
+        "impls": complete_impl,
+        "scenarios": complete_scenario,
+        "metrics": complete_metric,
+        "keys": lambda begun: [key.rstrip("=") for key in complete_setting(begun)],
+    }
+    found = complete.get(ctx.params.get("what") or "")
+    return found(incomplete) if found else []
 
 
 def command(
-    what: Annotated[str, typer.Argument(metavar="|".join(_WHAT))],
+    what: Annotated[str, typer.Argument(metavar="|".join(_WHAT), autocompletion=among(*_WHAT))],
+    name: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[NAME]",
+            help="Of one of them all that is known, such as a scenario's reason.",
+            autocompletion=_names,
+            show_default=False,
+        ),
+    ] = None,
 ) -> int:
-    """List implementations, scenarios, metrics, keys or engines."""
+    """List implementations, scenarios, metrics, keys or engines; one of them with NAME."""
     if what not in _WHAT:
         raise typer.BadParameter(f"list {what}: must be one of {', '.join(_WHAT)}")
+    if what == "scenarios" and name is not None:
+        _tell_scenario(name)
+        return 0
     lists = {
         "impls": _impls,
         "scenarios": _scenarios,
@@ -22,12 +53,49 @@ def command(
         "keys": _keys,
         "engines": _engines,
     }
-    for line in lists[what]():
-        typer.echo(line)
+    rows = lists[what]()
+    if name is not None:
+        rows = _only(what, rows, name)
+    say_pairs(rows, least=_COLUMN[what])
+    if what == "metrics" and name is None:
+        from blockmark.report.counter_source import operations
+
+        say(f"OPERATION is one of {', '.join(operations())}")
     return 0
 
 
-def _impls() -> list[str]:
+# Where the text stands, so that lists of few names look like those of many.
+_COLUMN = {"impls": 22, "scenarios": 20, "metrics": 34, "keys": 22, "engines": 12}
+
+
+def _only(what: str, rows: _Rows, name: str) -> _Rows:
+    from blockmark.workload.errors import ConfigError
+    from blockmark.workload.keys import nearest
+
+    found = [row for row in rows if row[0] == name]
+    if not found:
+        hint = nearest(name, [row[0] for row in rows])
+        raise ConfigError(f'list {what}: there is no "{name}"{hint}; see blockmark list {what}')
+    return found
+
+
+def _tell_scenario(name: str) -> None:
+    """The title, the reason why it exists, what it runs, and over which values."""
+    from blockmark.workload.builtin import find_scenario
+
+    scenario = find_scenario(name)
+    say(f"{scenario.name}: {scenario.title}")
+    for paragraph in scenario.analysis.split("\n\n"):
+        typer.echo()
+        say(" ".join(paragraph.split()))
+    typer.echo()
+    rows = [(key, _shown(value)) for key, value in scenario.fixed.items()]
+    rows += [(key, ", ".join(map(str, values))) for key, values in scenario.matrix.items()]
+    rows.append(("implementations", ", ".join(scenario.implementations) or "all"))
+    say_pairs(rows)
+
+
+def _impls() -> _Rows:
     from blockmark_impls.registry import (
         builtin_names,
         more_names,
@@ -36,22 +104,22 @@ def _impls() -> list[str]:
         resolve,
     )
 
-    lines = []
+    lines: _Rows = []
     for name in [*builtin_names(), *pair_names(), *plugin_names(), *more_names()]:
         impl = resolve(name)[0]
         missing = f"  [unavailable: {impl.unavailable}]" if impl.unavailable else ""
         # What is no manager says what it is, since it runs in scenarios of its own alone.
         kind = "" if impl.kind in ("manager", "control") else f"{impl.kind.replace('-', ' ')}: "
         engine = f"{impl.engine}, " if impl.engine else ""
-        lines.append(f"{name:22}  {kind}{engine}{impl.summary}{missing}")
+        lines.append((name, f"{kind}{engine}{impl.summary}{missing}"))
     return lines
 
 
-def _engines() -> list[str]:
+def _engines() -> _Rows:
     from blockmark_impls.engines.rows import ENGINES, ROWS
     from blockmark_impls.engines.source import EngineSource
 
-    lines = []
+    lines: _Rows = []
     for engine in ENGINES:
         version, tried = engine.version, ", ".join(engine.tried)
         if engine.unavailable:
@@ -66,18 +134,18 @@ def _engines() -> list[str]:
             for name, impl in ROWS
             if isinstance(impl.source, EngineSource) and impl.source.engine is engine
         ]
-        lines.append(f"{engine.name:12}  {state}; {', '.join(names)}")
+        lines.append((engine.name, f"{state}; {', '.join(names)}"))
     return lines
 
 
-def _scenarios() -> list[str]:
+def _scenarios() -> _Rows:
     from blockmark.workload.builtin import builtin_names, find_scenario
 
-    return [f"{name:20}  {find_scenario(name).title}" for name in builtin_names()]
+    return [(name, find_scenario(name).title) for name in builtin_names()]
 
 
-def _metrics() -> list[str]:
-    from blockmark.report.counter_source import operations, parts_of
+def _metrics() -> _Rows:
+    from blockmark.report.counter_source import parts_of
     from blockmark.runs.metrics import METRICS
     from blockmark.runs.metrics.counters import COUNTERS
 
@@ -96,14 +164,13 @@ def _metrics() -> list[str]:
         )
         for counter in COUNTERS
     ]
-    lines = [f"{name:33} {unit:6} {model:12} {formula}" for name, unit, model, formula in rows]
-    return [*lines, f"OPERATION is one of {', '.join(operations())}"]
+    return [(name, f"{unit:6} {model:12} {formula}") for name, unit, model, formula in rows]
 
 
-def _keys() -> list[str]:
+def _keys() -> _Rows:
     from blockmark.workload.keys import KEYS
 
-    lines = []
+    lines: _Rows = []
     for key in KEYS.values():
         if key.choices:
             values = " ".join(str(choice) for choice in key.choices)
@@ -116,7 +183,7 @@ def _keys() -> list[str]:
         default = "chosen from the load" if key.default is None else _shown(key.default) or "none"
         names = (*key.workloads, *(f"models = {model}" for model in key.models))
         readers = f" [{', '.join(names)}]" if names else ""
-        lines.append(f"{key.name:22} {key.meaning}; {values} [default: {default}]{readers}")
+        lines.append((key.name, f"{key.meaning}; {values} [default: {default}]{readers}"))
     return lines
 
 

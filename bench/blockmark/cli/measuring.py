@@ -1,57 +1,94 @@
-"""What commands that measure have in common: a study's plan carried out, and a run's end."""
+"""What commands that measure have in common: from words to a plan, and a run's end."""
 
 from __future__ import annotations
 
 import shlex
 import sys
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import typer
 
 from .errors import EXIT_INTERRUPTED, exit_code_of
-from .report import report_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
+    from blockmark.measure.counting import CounterPlan
+    from blockmark.measure.plan import Plan
     from blockmark.measure.session import Outcome
-    from blockmark.workload.keys import Value
+    from blockmark.workload.scenario import Scenario
+
+REPORT_FOLDER = "report"
 
 
-def measure_study(
-    names: Sequence[str],
-    settings: Mapping[str, list[Value]],
-    *,
-    impl: Sequence[str],
-    rounds: int | None,
-    quick: bool,
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The options that say what is measured and how."""
+
+    impl: Sequence[str] = ()
+    setting: Sequence[str] = ()
+    rounds: int | None = None
+    quick: bool = False
+    seed: int | None = None
+    timeout: float = 60.0
+    counters: CounterPlan | None = None
+    name: str = ""
+    tags: Sequence[str] = field(default=())
+
+
+def plan_of(scenarios: Sequence[Scenario], asked: Asked) -> Plan:
+    """What is going to be measured. Raises ConfigError, TargetError."""
+    from blockmark.measure.plan import make_plan
+    from blockmark.workload.scenario import parse_setting
+
+    from .building import announce_builds
+
+    announce_builds(asked.impl)
+    settings = dict(parse_setting(text) for text in asked.setting)
+    found = [scenario.override(settings) for scenario in scenarios]
+    plan = make_plan(
+        [scenario.shortened() for scenario in found] if asked.quick else found,
+        list(asked.impl),
+        command=shlex.join(["blockmark", *sys.argv[1:]]),
+        seed=asked.seed,
+        rounds=asked.rounds,
+        quick=asked.quick,
+        timeout_s=asked.timeout,
+        counters=asked.counters,
+        name=asked.name,
+        tags=asked.tags,
+    )
+    if plan.left_out:
+        typer.echo(
+            f"quick: measures {', '.join(subject.name for subject in plan.subjects)}; left out "
+            f"are {', '.join(plan.left_out)} (name them with --impl)",
+            err=True,
+        )
+    return plan
+
+
+def carry_out(
+    plan: Plan,
     output: Path,
     report: Path | None,
-    seed: int | None,
-    timeout: float,
+    *,
+    dry_run: bool,
     json: bool,
 ) -> int:
-    """Carry out the built-in scenarios of a study with keys set; the exit code.
+    """Measure a plan and tell what came of it, or only say what it is; the exit code.
 
-    Raises ConfigError, TargetError, StoreError.
+    Raises ConfigError, StoreError.
     """
     from blockmark.measure import session
-    from blockmark.measure.plan import make_plan
-    from blockmark.workload.builtin import find_scenario
 
+    from .dry_run import print_plan
     from .progress import progress_on_stderr
 
-    scenarios = [find_scenario(name).override(dict(settings)) for name in names]
-    plan = make_plan(
-        [scenario.shortened() for scenario in scenarios] if quick else scenarios,
-        list(impl),
-        command=shlex.join(["blockmark", *sys.argv[1:]]),
-        seed=seed,
-        rounds=rounds,
-        quick=quick,
-        timeout_s=timeout,
-    )
+    if dry_run:
+        print_plan(plan)
+        return 0
     with progress_on_stderr() as progress:
         outcome = session.start(plan, output, progress)
     return conclude(outcome, report, json=json)
@@ -69,11 +106,10 @@ def conclude(
         from blockmark.runs.pyperf_export import export_pyperf
 
         export = export_pyperf(run, pyperf)
-        said = f"{export.benchmarks} timings; {export.left_out} metrics are none and were left out"
-        typer.echo(f"pyperf suite: {pyperf} ({said})", err=True)
+        typer.echo(f"pyperf suite: {pyperf} ({export.summary})", err=True)
     folder = report
     if folder is None and not (run.quick or json or outcome.interrupted):
-        folder = report_folder([info.name for info in run.scenarios])
+        folder = outcome.folder / REPORT_FOLDER
     written = None
     if folder is not None:
         from blockmark.report.folder import write_report

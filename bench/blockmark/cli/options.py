@@ -7,22 +7,65 @@ from typing import Annotated
 
 import typer
 
+from .completion import complete_impl, complete_scenario, complete_setting
+
+Scenarios = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="[SCENARIO]...",
+        help="Built-in names or TOML files.",
+        autocompletion=complete_scenario,
+    ),
+]
 Targets = Annotated[
     list[str] | None,
     typer.Option(
         "--impl",
+        "-i",
         metavar="[NAME=]TARGET",
-        help="An implementation: a name of `blockmark list impls`, a table+pool pair, "
-        "module:Class, path.py:Class or a C++ header, path.hpp[:Class]. May be given "
-        "several times.",
+        help="An implementation: a name of `blockmark list impls`, a pattern such as 'flat*' or "
+        "'*/cpp', a table+pool pair, module:Class, path.py:Class or a C++ header, "
+        "path.hpp[:Class]. May be given several times.",
+        autocompletion=complete_impl,
     ),
 ]
 Settings = Annotated[
     list[str] | None,
     typer.Option(
         "--set",
+        "-s",
         metavar="KEY=VALUE[,VALUE...]",
         help="Set a scenario key, such as concurrency=512; several values make an axis.",
+        autocompletion=complete_setting,
+    ),
+]
+Quick = Annotated[
+    bool,
+    typer.Option(
+        "--quick",
+        help="A short look: one round of few samples, the ends and the middle of the longest "
+        "axis, some of the implementations. Not for decisions.",
+    ),
+]
+DryRun = Annotated[
+    bool,
+    typer.Option(
+        "--dry-run", help="Say what would be measured and about how long it takes, and stop."
+    ),
+]
+Name = Annotated[
+    str,
+    typer.Option(
+        "--name",
+        metavar="WORD",
+        show_default=False,
+        help="Call the run so; the newest of a name is meant where a RUN is asked for.",
+    ),
+]
+Tags = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--tag", metavar="TEXT", help="A word kept with the run. May be given several times."
     ),
 ]
 Seed = Annotated[int | None, typer.Option("--seed", min=0, max=2**32 - 1, help="Random seed.")]
@@ -65,10 +108,12 @@ AssertZeroAlloc = Annotated[
     ),
 ]
 Output = Annotated[
-    Path, typer.Option("--output", metavar="DIR", help="Where the run's folder is made.")
+    Path, typer.Option("--output", "-o", metavar="DIR", help="Where the run's folder is made.")
 ]
 Report = Annotated[
     Path | None,
-    typer.Option(metavar="DIR", help="Folder of the report [default: reports/SCENARIO]."),
+    typer.Option(
+        metavar="DIR", help="Folder of the report [default: `report` in the run's folder]."
+    ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print the run as JSON instead of tables.")]

@@ -8,17 +8,28 @@ from typing import Annotated
 
 import typer
 
+from .completion import complete_impl, complete_scenario
 from .errors import EXIT_NOTHING, EXIT_WRONG
 from .options import Seed, Settings, Timeout
 
 
 def command(
     impl: Annotated[
-        str, typer.Argument(metavar="IMPL", help="One implementation, such as vector/cpp.")
+        str,
+        typer.Argument(
+            metavar="IMPL",
+            help="One implementation, such as vector/cpp.",
+            autocompletion=complete_impl,
+        ),
     ],
     scenario: Annotated[
-        str, typer.Argument(metavar="SCENARIO", help="A built-in name or a TOML file.")
-    ],
+        str,
+        typer.Argument(
+            metavar="[SCENARIO]",
+            help="A built-in name or a TOML file.",
+            autocompletion=complete_scenario,
+        ),
+    ] = "decode",
     setting: Settings = None,
     model: Annotated[
         str,

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from .completion import among, complete_run
+
 if TYPE_CHECKING:
     from blockmark.runs.model import Run
 
@@ -20,18 +22,30 @@ _FORMATS = ("md", "junit", "github", "openmetrics")
 def command(
     runs: Annotated[
         list[Path],
-        typer.Argument(metavar="RUN [RUN]", help="A run folder or run.json; two are compared."),
+        typer.Argument(
+            metavar="RUN [RUN]",
+            help="A run's folder, run.json or name; two are compared.",
+            autocompletion=complete_run,
+        ),
     ],
     output: Annotated[
         Path | None,
         typer.Option(
+            "--output",
+            "-o",
             metavar="PATH",
-            help="md: folder of the report [default: reports/SCENARIO]; other formats: a file "
-            "[default: standard output].",
+            help="md: folder of the report [default: `report` in the run's folder]; other "
+            "formats: a file [default: standard output].",
         ),
     ] = None,
     format: Annotated[
-        str, typer.Option("--format", metavar="|".join(_FORMATS), help="What to write.")
+        str,
+        typer.Option(
+            "--format",
+            metavar="|".join(_FORMATS),
+            help="What to write.",
+            autocompletion=among(*_FORMATS),
+        ),
     ] = "md",
     splice: Annotated[
         Path | None,
@@ -52,7 +66,9 @@ def command(
     cells; github: annotations, and the table in the step summary; openmetrics: a text file
     for Prometheus, replaced as a whole. It needs neither a compiler nor an implementation.
     """
-    from blockmark.runs.store import load_run
+    from blockmark.runs.store import folder_of, load_run
+
+    from .measuring import REPORT_FOLDER
 
     if format not in _FORMATS:
         raise typer.BadParameter(f"--format {format}: this version writes {', '.join(_FORMATS)}")
@@ -67,26 +83,24 @@ def command(
     if splice is not None and format != "md":
         raise typer.BadParameter("--splice goes with --format md")
     loaded = [load_run(path) for path in runs]
+    place = folder_of(runs[-1])
     if format != "md":
         _for_tools(loaded[0], format, output)
     elif len(loaded) == 2:
-        _compared(loaded[0], loaded[1], output)
+        beside = place / f"{REPORT_FOLDER}-against-{loaded[0].run_id}"
+        _compared(loaded[0], loaded[1], output or beside)
     else:
-        _report(loaded[0], output, splice, LADDER if ladder else MAIN_TABLE)
+        part = LADDER if ladder else MAIN_TABLE
+        _report(loaded[0], output or place / REPORT_FOLDER, splice, part)
     return 0
 
 
-def report_folder(scenarios: list[str]) -> Path:
-    """Where a run's report goes unless the user says otherwise."""
-    return Path("reports") / "-".join(scenarios)
-
-
-def _report(run: Run, output: Path | None, splice: Path | None, part: str) -> None:
+def _report(run: Run, folder: Path, splice: Path | None, part: str) -> None:
     from blockmark.report.folder import write_report
     from blockmark.report.markdown import render_ladder, render_main_table
     from blockmark.report.splice import splice as splice_into
 
-    typer.echo(write_report(run, output or report_folder([info.name for info in run.scenarios])))
+    typer.echo(write_report(run, folder))
     if splice is not None:
         said = shlex.join(["blockmark", *sys.argv[1:]])
         text = render_ladder(run) if part == LADDER else render_main_table(run)
@@ -94,14 +108,13 @@ def _report(run: Run, output: Path | None, splice: Path | None, part: str) -> No
         typer.echo(splice)
 
 
-def _compared(before: Run, now: Run, output: Path | None) -> None:
+def _compared(before: Run, now: Run, folder: Path) -> None:
     from blockmark.report.folder import write_comparison
     from blockmark.report.sheet import short_metrics
     from blockmark.verdict.compare import compare_runs
 
     comparison = compare_runs(before, now, metrics=short_metrics([before, now]))
-    folder = report_folder([info.name for info in now.scenarios])
-    typer.echo(write_comparison(comparison, output or folder.with_name(f"{folder.name}-compared")))
+    typer.echo(write_comparison(comparison, folder))
 
 
 def _for_tools(run: Run, format: str, output: Path | None) -> None:

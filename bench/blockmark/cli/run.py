@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from .errors import EXIT_NOTHING, EXIT_REGRESSION, worst
-from .measuring import conclude
+from .measuring import Asked, conclude, plan_of
 from .options import (
     AssertZeroAlloc,
     Caches,
     Counters,
+    DryRun,
     Json,
+    Name,
     Output,
+    Quick,
     Report,
+    Scenarios,
     Seed,
     Settings,
+    Tags,
     Targets,
     Timeout,
 )
@@ -28,24 +31,18 @@ if TYPE_CHECKING:
     from blockmark.measure.counting import CounterPlan
     from blockmark.measure.plan import Plan
     from blockmark.runs.model import Run
+    from blockmark.workload.scenario import Scenario
 
 
 def command(
-    scenarios: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="[SCENARIO]...", help="Built-in names or TOML files."),
-    ] = None,
+    scenarios: Scenarios = None,
     impl: Targets = None,
     setting: Settings = None,
     rounds: Annotated[
-        int | None, typer.Option(min=1, max=1000, help="Fresh processes per implementation.")
+        int | None,
+        typer.Option("--rounds", "-r", min=1, max=1000, help="Fresh processes per implementation."),
     ] = None,
-    quick: Annotated[
-        bool,
-        typer.Option(
-            "--quick", help="A short look: one round, the first cell only. Not for decisions."
-        ),
-    ] = False,
+    quick: Quick = False,
     counters: Counters = None,
     cache: Caches = None,
     assert_zero_alloc: AssertZeroAlloc = None,
@@ -60,11 +57,11 @@ def command(
         Path | None, typer.Option(metavar="DIR", help="Go on with an unfinished run.")
     ] = None,
     report: Report = None,
+    name: Name = "",
+    tag: Tags = None,
     seed: Seed = None,
     timeout: Timeout = 60.0,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what would be measured, and stop.")
-    ] = False,
+    dry_run: DryRun = False,
     json: Json = False,
     pyperf: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Export the timings as a pyperf suite.")
@@ -76,38 +73,43 @@ def command(
     """
     from blockmark.measure import session
 
+    from .dry_run import print_plan
     from .progress import progress_on_stderr
 
     asserted = assert_zero_alloc or []
     if resume is not None:
         planned = scenarios or impl or setting or rounds or quick or dry_run or counters or cache
-        if planned or program or seed is not None:
+        if planned or program or seed is not None or name or tag:
             raise typer.BadParameter("--resume goes on with the run as planned; name nothing else")
         with progress_on_stderr() as progress:
             outcome = session.resume(resume, progress, lambda plan: _check_names(plan, asserted))
     else:
         if program is not None and scenarios:
             raise typer.BadParameter("--program replays a recording; name no SCENARIO with it")
-        plan = _plan(
-            scenarios,
-            program,
-            impl,
-            setting,
-            rounds,
-            quick,
-            _choose(counters, cache),
-            seed,
-            timeout,
+        chosen = _choose(counters, cache)
+        asked = Asked(
+            impl or (), setting or (), rounds, quick, seed, timeout, chosen, name, tag or ()
         )
+        plan = plan_of(_scenarios(scenarios or ["decode"], program), asked)
         _check_names(plan, asserted)
         if dry_run:
-            _print_plan(plan)
+            print_plan(plan)
             return 0
         with progress_on_stderr() as progress:
             outcome = session.start(plan, output, progress)
     code = conclude(outcome, report, json=json, pyperf=pyperf)
     # Of an interrupted run too little is known; going on with it can assert the same.
     return code if outcome.interrupted else worst(code, _assert_zero_alloc(outcome.run, asserted))
+
+
+def _scenarios(names: list[str], program: Path | None) -> list[Scenario]:
+    if program is None:
+        from blockmark.workload.builtin import find_scenario
+
+        return [find_scenario(name) for name in names]
+    from blockmark.workload.recorded import recorded_scenario
+
+    return [recorded_scenario(program)]
 
 
 def _choose(counters: str | None, cache: list[str] | None) -> CounterPlan:
@@ -136,61 +138,3 @@ def _assert_zero_alloc(run: Run, asserted: list[str]) -> int:
     for line in (*found.broken, *found.unknown):
         typer.echo(line, err=True)
     return worst(EXIT_REGRESSION if found.broken else 0, EXIT_NOTHING if found.unknown else 0)
-
-
-def _plan(
-    scenarios: list[str] | None,
-    program: Path | None,
-    impl: list[str] | None,
-    setting: list[str] | None,
-    rounds: int | None,
-    quick: bool,
-    counters: CounterPlan,
-    seed: int | None,
-    timeout: float,
-) -> Plan:
-    from blockmark.measure.plan import make_plan
-    from blockmark.workload.builtin import find_scenario
-    from blockmark.workload.scenario import parse_setting
-
-    from .building import announce_builds
-
-    announce_builds(impl or [])
-    settings = dict(parse_setting(text) for text in setting or [])
-    if program is None:
-        named = [find_scenario(name) for name in scenarios or ["decode"]]
-    else:
-        from blockmark.workload.recorded import recorded_scenario
-
-        named = [recorded_scenario(program)]
-    found = [scenario.override(settings) for scenario in named]
-    return make_plan(
-        [scenario.shortened() for scenario in found] if quick else found,
-        impl or [],
-        command=shlex.join(["blockmark", *sys.argv[1:]]),
-        seed=seed,
-        rounds=rounds,
-        quick=quick,
-        timeout_s=timeout,
-        counters=counters,
-    )
-
-
-def _print_plan(plan: Plan) -> None:
-    from blockmark.measure.programs import too_large
-
-    typer.echo(
-        f"{len(plan.cells)} cells, {len(plan.subjects)} implementations, {plan.rounds} rounds: "
-        f"{len(plan.pairs()) * plan.rounds} measured processes, seed {plan.seed}"
-    )
-    facts = ", ".join(f"{name} {fact}" for name, fact in plan.counters.facts.items())
-    typer.echo(f"counters {plan.counters.source}" + (f"  {facts}" if facts else ""))
-    for cell in plan.cells:
-        varied = {k: v for k, v in cell.values.items() if k not in ("models", "workload")}
-        values = " ".join(f"{key}={value}" for key, value in varied.items())
-        typer.echo(f"cell {cell.key}  {cell.scenario}  {values}")
-        if reason := too_large(cell):
-            typer.echo(f"  unavailable: {reason}")
-    for subject in plan.subjects:
-        missing = f"  unavailable: {subject.unavailable}" if subject.unavailable else ""
-        typer.echo(f"implementation {subject.name}  {subject.summary}{missing}")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from .errors import EXIT_NOTHING, EXIT_WRONG
+from .lines import say
 from .options import Seed, Settings, Targets, Timeout
 
 if TYPE_CHECKING:
@@ -118,9 +119,9 @@ def command(
     )
     for result in found:
         states.add(result.status)
-        typer.echo(result.line)
+        say(result.line, hanging="  ")
         for line in result.shown_by:
-            typer.echo(f"    {line}")
+            say(line, indent="    ", hanging="  ")
     if "wrong" in states:
         return EXIT_WRONG
     return EXIT_NOTHING if states & {"failed", "timeout"} or "ok" not in states else 0

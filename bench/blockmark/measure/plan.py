@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import random
+import uuid
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
+from blockmark.runs.names import is_name
 from blockmark.workload.keys import ConfigError
 from blockmark.workload.scenario import Cell, Scenario
 from blockmark_impls.registry import LoadError
@@ -13,12 +15,14 @@ from blockmark_impls.registry import LoadError
 from .acquaintance import subjects_of
 from .counting import CounterPlan
 from .machine import build_facts, machine_facts
+from .origin import checkout
+from .patterns import expand
 from .probes.timing import Budget
 from .studies import study_of
 from .subject import Subject
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 # A quick look: one round of few blocks. Its numbers are not for decisions.
 QUICK = Budget(
@@ -31,6 +35,8 @@ QUICK = Budget(
     cold_blocks=2,
 )
 QUICK_ROUNDS = 1
+# Implementations times cells of a scenario: 20 seconds on two idle cores.
+QUICK_PAIRS = 14
 DEFAULT_ROUNDS = 5
 REPLAYED_KINDS = ("manager", "control", "mistake")
 
@@ -90,6 +96,11 @@ class Plan:
     counters: CounterPlan = field(default_factory=CounterPlan)
     machine: Mapping[str, Any] = field(default_factory=dict)
     build: Mapping[str, Any] = field(default_factory=dict)
+    uid: str = field(default_factory=lambda: uuid.uuid4().hex)
+    name: str = ""
+    tags: tuple[str, ...] = ()
+    checkout: Mapping[str, Any] = field(default_factory=dict)
+    left_out: tuple[str, ...] = ()  # names that a quick look does without
 
     def pairs(self) -> list[Pair]:
         """Every implementation in every cell of its scenario, in the order of tables."""
@@ -135,6 +146,12 @@ class Plan:
                 counters=CounterPlan.from_json(content["counters"]),
                 machine=content["machine"],
                 build=content["build"],
+                # A plan of before there were any has none.
+                uid=content.get("uid", ""),
+                name=content.get("name", ""),
+                tags=tuple(content.get("tags", ())),
+                checkout=content.get("checkout", {}),
+                left_out=tuple(content.get("left_out", ())),
             )
         except (KeyError, TypeError, AttributeError) as error:
             raise ConfigError(
@@ -165,9 +182,11 @@ def make_plan(
     quick: bool = False,
     timeout_s: float = 60.0,
     counters: CounterPlan | None = None,
+    name: str = "",
+    tags: Sequence[str] = (),
 ) -> Plan:
     """Decide everything. `targets`, where named, replace the scenarios' implementations;
-    without `counters` the kernel's own books are read.
+    without `counters` the kernel's own books are read. `name` and `tags` are the user's words.
 
     A user's code that can't be had is a broken subject, unless nothing else is asked for.
     Raises ConfigError or TargetError for anything that can't be run.
@@ -182,7 +201,8 @@ def make_plan(
         cells_of[scenario.name] = own.cells()
         serves[scenario.name] = []
         study = cells_of[scenario.name][0].study
-        for target in targets or scenario.implementations or _all_for(study):
+        usual = scenario.implementations or _all_for(study)
+        for target in expand(targets, usual, _kinds(study)) or usual:
             for subject in subjects_of(target, cells_of[scenario.name][0], timeout_s):
                 _check_kind(subject, scenario, study)
                 known = subjects.setdefault(subject.name, subject)
@@ -193,6 +213,10 @@ def make_plan(
                     )
                 if subject.name not in serves[scenario.name]:
                     serves[scenario.name].append(subject.name)
+        if quick and not targets:
+            _leave_out(subjects, serves, scenario.name, QUICK_PAIRS // len(cells_of[scenario.name]))
+    left_out = [name for name in subjects if not any(name in names for names in serves.values())]
+    subjects = {name: subject for name, subject in subjects.items() if name not in left_out}
     if subjects and all(subject.broken for subject in subjects.values()):
         # Nothing else would be measured, so it is a command that can't be carried out.
         raise LoadError(next(subject.broken for subject in subjects.values()))
@@ -211,7 +235,39 @@ def make_plan(
         counters=counters or CounterPlan(),
         machine=machine_facts(),
         build=build_facts(),
+        name=_checked(name),
+        tags=tuple(dict.fromkeys(tags)),
+        checkout=checkout(),
+        left_out=tuple(left_out),
     )
+
+
+def _leave_out(
+    subjects: Mapping[str, Subject], serves: dict[str, list[str]], scenario: str, most: int
+) -> None:
+    """Keep as many implementations of a scenario as a quick look takes, in their order.
+
+    One of each scheme first, and what can be used here.
+    """
+    names = serves[scenario]
+    seen: set[str] = set()
+    again, unusable = {}, {}
+    for name in names:
+        again[name] = subjects[name].scheme in seen
+        unusable[name] = subjects[name].unavailable is not None
+        if not unusable[name]:
+            seen.add(subjects[name].scheme)
+    wanted = sorted(names, key=lambda name: (unusable[name], again[name]))[: max(2, most)]
+    serves[scenario] = [name for name in names if name in wanted]
+
+
+def _checked(name: str) -> str:
+    if name and not is_name(name):
+        raise ConfigError(
+            f"--name {name[:80]}: must be a word such as main, of letters, digits and _ . + -, "
+            "that does not begin with latest"
+        )
+    return name
 
 
 def _all_for(study: str | None) -> list[str]:
@@ -221,8 +277,12 @@ def _all_for(study: str | None) -> list[str]:
     return builtin_names() if study is None else names_of(cast("Kind", study_of(study).KIND))
 
 
+def _kinds(study: str | None) -> tuple[str, ...]:
+    return REPLAYED_KINDS if study is None else (study_of(study).KIND,)
+
+
 def _check_kind(subject: Subject, scenario: Scenario, study: str | None) -> None:
-    wanted = REPLAYED_KINDS if study is None else (study_of(study).KIND,)
+    wanted = _kinds(study)
     if subject.kind not in wanted:
         kind, others = (text.replace("-", " ") for text in (subject.kind, wanted[0]))
         raise ConfigError(

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from blockmark.workload.errors import ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
 # Set where git itself has started us, as from a hook, and then they name its repository.
 _OF_A_HOOK = (
@@ -101,6 +101,14 @@ class Repository:
     def is_dirty(self) -> bool:
         """Whether the working tree differs from its commit, new files included."""
         return bool(_git(self.top, "status", "--porcelain"))
+
+    def tracks(self, path: Path) -> bool:
+        """Whether anything of this file or folder is kept in the repository."""
+        return bool(_git(self.top, "ls-files", "--", str(path)))
+
+    def differs(self, paths: Sequence[Path]) -> bool:
+        """Whether one of these files or folders differs from the commit, or is new."""
+        return bool(_git(self.top, "status", "--porcelain", "--", *map(str, paths)))
 
     def snapshot(self) -> Revision:
         """The working tree as it is, as a commit that no branch knows."""

@@ -32,15 +32,16 @@ if TYPE_CHECKING:
     from .plan import Pair, Plan
     from .programs import Prepared
 
-    class Progress(Protocol):
-        """Told what is being done, how many of how many are done, and how long the rest takes.
 
-        `left_s` are seconds, None where nobody knows.
-        """
+class Progress(Protocol):
+    """Told what is being done, how many of how many are done, and how long the rest takes.
 
-        def __call__(
-            self, done: int, steps: int, text: str, left_s: float | None = None
-        ) -> None: ...
+    `left_s` are seconds, None where nobody knows.
+    """
+
+    def __call__(
+        self, done: int, steps: int, text: str, left_s: float | None = None, /
+    ) -> None: ...
 
 
 @dataclass(slots=True)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+
+from .origin import origin_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -36,6 +38,8 @@ class Subject:
     unavailable: str | None = None
     broken: str = ""
     engine: str = ""  # whose own code it is, with the release
+    # Where a user's code comes from; see origin.py. Two equal classes are equal all the same.
+    origin: Mapping[str, Any] = field(default_factory=dict, compare=False)
 
     @classmethod
     def of(cls, impl: Implementation, cell: Cell) -> Subject:
@@ -60,6 +64,7 @@ class Subject:
             models=tuple(sorted(impl.models)),
             unavailable=impl.unavailable,
             engine=impl.engine,
+            origin=origin_of(impl),
         )
 
     @classmethod

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 from blockmark.report.check_table import change
 from blockmark.report.numbers import Scale, scale_for, significant, with_unit
 from blockmark.report.setting import setting_name
 from blockmark.report.sheet import Section, Sheet
 from blockmark.report.table import Column, Entry, Group, Row, Table
+from blockmark.report.versions import origin_words, run_title
 from blockmark.runs.model import MetricValue, Run, SettingKey
 from blockmark.verdict.history import History, Series, is_better_lower
 
@@ -36,6 +38,7 @@ def history_sheet(history: History) -> Sheet:
     lead = [f"{len(history.runs)} runs, oldest first; {_MARK} marks a change."]
     lead += [f"Left out: run {run.run_id}, {reason}." for run, reason in history.left_out]
     closing = _changes(history) or ["No change was found."]
+    closing += _versions(history)
     closing += _differences(history)
     closing += _gaps(history)
     exact = _is_exact(history)
@@ -49,8 +52,8 @@ def history_sheet(history: History) -> Sheet:
 
 
 def run_label(run: Run) -> str:
-    """`0007 2026-11-30 01:24`: ids repeat where runs come from several folders."""
-    return f"{run.run_id} {run.created[:16].replace('T', ' ')}"
+    """`0007 main 2026-11-30 01:24`: ids repeat where runs come from several folders."""
+    return f"{run_title(run)} {run.created[:16].replace('T', ' ')}"
 
 
 def change_words(series: Series, place: int, metric: str) -> str:
@@ -123,6 +126,23 @@ def _differences(history: History) -> list[str]:
     if last.quick or not last.complete:
         what = "quick" if last.quick else "incomplete"
         lines.append(f"Run {run_label(last)}, the last one, is {what}.")
+    return lines
+
+
+def _versions(history: History) -> list[str]:
+    """Where the code that was measured is another version than in the run before."""
+    shown = {series.cell.impl for series in history.series}
+    lines = []
+    for before, now in pairwise(history.runs):
+        for info in now.implementations:
+            old = before.implementation_by_name.get(info.name)
+            if info.name not in shown or old is None or not (old.origin and info.origin):
+                continue
+            if old.origin.get("digest") != info.origin.get("digest"):
+                lines.append(
+                    f"Version: from run {run_label(now)} on {info.name} is another version: "
+                    f"{origin_words(info.origin)}."
+                )
     return lines
 
 

@@ -76,6 +76,10 @@ def parse_run(content: Mapping[str, Any], path: str | Path = "run.json") -> Run:
         settings=tuple(_setting(item) for item in top.children("settings")),
         cells=tuple(_cell(item) for item in top.children("cells")),
         counters=top.facts("counters") if "counters" in top.content else {},
+        uid=top.text("uid") if "uid" in top else "",
+        name=top.text("name") if "name" in top else "",
+        tags=top.texts("tags") if "tags" in top else (),
+        checkout=top.facts("checkout") if "checkout" in top else {},
     )
     _check_references(top, run)
     return run
@@ -116,6 +120,7 @@ def _implementation(item: JsonObject) -> ImplementationInfo:
         id_type=item.text("id_type"),
         reuse_order=item.text("reuse_order"),
         engine=item.text("engine") if "engine" in item else "",
+        origin=item.facts("origin") if "origin" in item else {},
     )
 
 
@@ -261,6 +266,9 @@ def dump_run(run: Run) -> dict[str, Any]:
         "schema_version": SCHEMA_VERSION,
         "blockmark_version": run.blockmark_version,
         "run_id": run.run_id,
+        **({"uid": run.uid} if run.uid else {}),
+        **({"name": run.name} if run.name else {}),
+        **({"tags": list(run.tags)} if run.tags else {}),
         "created": run.created,
         "duration_s": run.duration_s,
         "command": run.command,
@@ -270,6 +278,7 @@ def dump_run(run: Run) -> dict[str, Any]:
         "rounds": run.rounds,
         "machine": dict(run.machine),
         "build": dict(run.build),
+        **({"checkout": dict(run.checkout)} if run.checkout else {}),
         **({"counters": dict(run.counters)} if run.counters else {}),
         "scenarios": [dataclasses.asdict(info) for info in run.scenarios],
         "implementations": [_dump_implementation(info) for info in run.implementations],
@@ -280,8 +289,9 @@ def dump_run(run: Run) -> dict[str, Any]:
 
 def _dump_implementation(info: ImplementationInfo) -> dict[str, Any]:
     dumped = dataclasses.asdict(info)
-    if not info.engine:
-        del dumped["engine"]
+    for name in ("engine", "origin"):
+        if not dumped[name]:
+            del dumped[name]
     return dumped
 
 

@@ -186,6 +186,8 @@ class ImplementationInfo:
     """What an implementation declared about itself when it was measured.
 
     `engine` is the serving engine whose own code it is, with its release; empty if none.
+    `origin` says where a user's code comes from: `path`, `digest` of its files, `commit` and
+    whether they are `dirty`, or `no_commit`, the reason. Empty for what blockmark contains.
     """
 
     name: str
@@ -197,6 +199,7 @@ class ImplementationInfo:
     id_type: str
     reuse_order: str
     engine: str = ""
+    origin: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,6 +244,12 @@ class Run:
     # Which counters were `asked` for, which `source` that came to, and facts about it.
     # Runs from before there were any have none.
     counters: Mapping[str, Any] = field(default_factory=dict)
+    # `uid` differs from that of any other run, which `run_id`, a folder's name, does not;
+    # `name` and `tags` are the user's; `checkout` has commit and state of blockmark's source.
+    uid: str = ""
+    name: str = ""
+    tags: tuple[str, ...] = ()
+    checkout: Mapping[str, Any] = field(default_factory=dict)
 
     @cached_property
     def cell_by_key(self) -> Mapping[CellKey, Cell]:

@@ -3,13 +3,15 @@
 `python -m pyperf stats|hist|compare_to` read the file. One benchmark is one
 metric of one cell; one pyperf run is one round, with the round's value. pyperf
 knows seconds, bytes and integers above zero and no reason for a missing value, so
-only timings are exported, and what is left out is counted. Its verdicts treat
+only timings are exported, and what is left out is counted. `loops` is about how many of an
+operation a round timed: a run keeps the time of one. Its verdicts treat
 values as it sees fit; blockmark's own are made from the run.
 """
 
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -21,6 +23,9 @@ from blockmark.runs.metrics import QUANTILES
 from blockmark.runs.model import Cell, MetricValue, Run, canonical
 
 _SECONDS = 1e-9
+# pyperf warns of a value that a clock could not tell, unless it knows how many operations were
+# timed together. A round times a cost in blocks that take about so long in all.
+_TIMED_S = 0.01
 # pyperf refuses to merge runs that differ in these, so they are named as it does.
 _MACHINE_FACTS = {
     "cpu_model": "cpu_model_name",
@@ -42,6 +47,16 @@ class Exported:
     benchmarks: int
     left_out: int
     cells_left_out: int
+
+    @property
+    def summary(self) -> str:
+        """`42 timings; 14 other metrics, such as counts, have no place there`."""
+        timings = f"{self.benchmarks} timing{'' if self.benchmarks == 1 else 's'}"
+        if not self.left_out:
+            return timings
+        many = self.left_out != 1
+        others = f"{self.left_out} other metric{'s' if many else ''}, such as counts,"
+        return f"{timings}; {others} {'have' if many else 'has'} no place there"
 
 
 def export_pyperf(run: Run, path: str | Path) -> Exported:
@@ -66,6 +81,7 @@ def export_pyperf(run: Run, path: str | Path) -> Exported:
                 continue
             name = _unique_name(_name(run, cell, address), names)
             metadata = facts | _cell_facts(cell, address) | {"name": name, "unit": "second"}
+            metadata["loops"] = max(1, math.ceil(_TIMED_S / min(seconds)))
             benchmarks.append(
                 pyperf.Benchmark(
                     [

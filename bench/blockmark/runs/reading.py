@@ -99,6 +99,14 @@ class JsonObject:
             self.fail(name, "is empty")
         return value
 
+    def texts(self, name: str) -> tuple[str, ...]:
+        """A list of strings."""
+        values = self.array(name)
+        for index, value in enumerate(values):
+            if not isinstance(value, str):
+                self._wrong(f"{name}[{index}]", value, "text")
+        return tuple(values)
+
     def choice(self, name: str, choices: Sequence[_Choice]) -> _Choice:
         """One of a few words."""
         value = self.text(name)

@@ -26,9 +26,12 @@ def load_rows(path: str | Path, *, rounds: bool = False) -> list[Row]:
 def rows_of(run: Run, *, rounds: bool = False) -> list[Row]:
     """One row a value, all with the same keys; a missing one is None.
 
-    `run_id created` (ISO 8601 with zone) `quick complete` of the run;
+    `run_id uid name tags` (joined by blanks) `created` (ISO 8601 with zone) `quick complete
+    cpu cores load` (one-minute averages of the system before and after, the higher)
+    `blockmark_commit blockmark_dirty` of the run;
     `scenario impl scheme tier profile kind call_style status reason` of the cell, and its
-    params as `param_NAME`, those with parts as JSON;
+    params as `param_NAME`, those with parts as JSON; `path digest commit dirty` of a user's
+    own code;
     `metric quantile unit source value low high approximate rounds unavailable` of the
     value. Units are those of the run file: ns, bytes, share (of one), count, 1/s.
 
@@ -40,19 +43,18 @@ def rows_of(run: Run, *, rounds: bool = False) -> list[Row]:
     infos = run.implementation_by_name
     names = {name: None for cell in run.cells for name in cell.params}
     params = {name: _column([cell.params.get(name) for cell in run.cells]) for name in names}
+    front_of_all = _of_run(run)
     found: list[Row] = []
     for place, cell in enumerate(run.cells):
         info = infos[cell.impl]
         front: Row = {
-            "run_id": run.run_id,
-            "created": run.created,
-            "quick": run.quick,
-            "complete": run.complete,
+            **front_of_all,
             "scenario": cell.scenario,
             "impl": cell.impl,
             "scheme": info.scheme,
             "tier": info.tier,
             "profile": info.profile,
+            **{key: info.origin.get(key) for key in ("path", "digest", "commit", "dirty")},
             "kind": cell.kind,
             "call_style": cell.call_style,
             "status": cell.status,
@@ -61,6 +63,25 @@ def rows_of(run: Run, *, rounds: bool = False) -> list[Row]:
         }
         found += [front | value for value in _values(cell, rounds)]
     return found
+
+
+def _of_run(run: Run) -> Row:
+    loads = [run.machine.get(f"load_{when}") for when in ("before", "after")]
+    known = [float(load) for load in loads if isinstance(load, int | float)]
+    return {
+        "run_id": run.run_id,
+        "uid": run.uid or None,
+        "name": run.name or None,
+        "tags": " ".join(run.tags) or None,
+        "created": run.created,
+        "quick": run.quick,
+        "complete": run.complete,
+        "cpu": run.machine.get("cpu_model"),
+        "cores": run.machine.get("cores"),
+        "load": max(known, default=None),
+        "blockmark_commit": run.checkout.get("commit"),
+        "blockmark_dirty": run.checkout.get("dirty"),
+    }
 
 
 def _values(cell: Cell, rounds: bool) -> list[Row]:

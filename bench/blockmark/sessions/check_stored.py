@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -16,7 +16,7 @@ from blockmark.measure.machine import load_average
 from blockmark.measure.plan import make_plan
 from blockmark.measure.probes.timing import Budget
 from blockmark.measure.programs import prepare
-from blockmark.measure.runner import Runner
+from blockmark.measure.runner import Progress, Runner
 from blockmark.runs.store import RunWriter
 from blockmark.verdict.stored import StoredOptions, judge_runs, judged_of
 
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from blockmark.runs.model import Run
     from blockmark.verdict.check import CheckResult
     from blockmark.workload.scenario import Scenario
-
-Progress = Callable[[int, int, str], None]
 
 # With fewer a side a stored baseline gives false alarms in every sixth suite, not in every
 # fifteenth.
@@ -71,8 +69,8 @@ def check_against_run(
     started = time.monotonic()
     interrupted = False
 
-    def until_over(done: int, total: int, text: str) -> None:
-        progress(done, total, text)
+    def until_over(done: int, total: int, text: str, left_s: float | None = None) -> None:
+        progress(done, total, text, left_s)
         if time.monotonic() - started > budget_s:
             raise _TimeIsOver
 

@@ -1,0 +1,39 @@
+"""What a plan is going to measure, in words, with a guess of how long it takes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .lines import say
+from .progress import about
+
+if TYPE_CHECKING:
+    from blockmark.measure.plan import Plan
+
+
+def print_plan(plan: Plan) -> None:
+    """Cells, implementations, processes, counters, and the time, on standard output."""
+    from blockmark.measure.programs import too_large
+    from blockmark.measure.time_left import TimeLeft
+
+    processes = sum(pair.rounds(plan.rounds) for pair in plan.pairs())
+    say(
+        f"{_count(len(plan.cells), 'cell')}, {_count(len(plan.subjects), 'implementation')}, "
+        f"{_count(plan.rounds, 'round')}: {processes} measured processes, seed {plan.seed}"
+    )
+    say(f"time: {about(TimeLeft(plan).seconds())}, a guess for an idle machine")
+    facts = ", ".join(f"{name} {fact}" for name, fact in plan.counters.facts.items())
+    say(f"counters {plan.counters.source}" + (f"  {facts}" if facts else ""), hanging="  ")
+    for cell in plan.cells:
+        varied = {k: v for k, v in cell.values.items() if k not in ("models", "workload")}
+        values = " ".join(f"{key}={value}" for key, value in varied.items())
+        say(f"cell {cell.key}  {cell.scenario}  {values}", hanging="  ")
+        if reason := too_large(cell):
+            say(f"unavailable: {reason}", indent="  ")
+    for subject in plan.subjects:
+        missing = f"  unavailable: {subject.unavailable}" if subject.unavailable else ""
+        say(f"implementation {subject.name}  {subject.summary}{missing}", hanging="  ")
+
+
+def _count(number: int, word: str) -> str:
+    return f"{number} {word}{'' if number == 1 else 's'}"
