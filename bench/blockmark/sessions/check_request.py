@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
+from blockmark.measure.runner import Progress
 from blockmark.measure.sides import Side
 from blockmark.runs.store import load_run
 from blockmark.verdict.change_kind import join
@@ -20,7 +21,7 @@ from blockmark.workload.errors import ConfigError
 from blockmark.workload.scenario import Scenario, parse_setting
 
 from . import deterministic as counting
-from .check import Effort, Progress, check_sides
+from .check import Effort, check_sides
 from .check_plan import DEFAULT_TARGETS, Asked
 from .check_sides import (
     Say,
