@@ -91,7 +91,7 @@ def test_every_operation_is_the_call_it_names() -> None:
 def test_time_goes_to_the_phase_of_the_step(monkeypatch: pytest.MonkeyPatch) -> None:
     """A clock that moves by 1,000 in a call and not otherwise."""
     now = [0]
-    monkeypatch.setattr("blockmark.measure.replay.perf_counter_ns", lambda: now[0])
+    monkeypatch.setattr("blockmark.measure.replay.python.perf_counter_ns", lambda: now[0])
 
     class Slow(Recorder):
         def __getattr__(self, name: str) -> Any:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from blockmark.workload.program import Program
 
-    from ..replay import Call
+    from ..replay.protocols import Call
 
 # How long before a tick a hybrid wait begins to read the clock; as in the core.
 _HYBRID_SPIN_NS = 100_000

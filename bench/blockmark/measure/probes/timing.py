@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from blockmark.workload.program import Program
 
-    from ..replay import Evictor, Replay
+    from ..replay.protocols import Evictor, Replay
 
 
 @dataclass(frozen=True, slots=True)
