@@ -129,7 +129,7 @@ class Plan:
     def from_json(cls, content: Mapping[str, Any]) -> Plan:
         """A plan read back. Raises ConfigError if it is not one of this version."""
         try:
-            return cls(
+            plan = cls(
                 command=content["command"],
                 seed=content["seed"],
                 rounds=content["rounds"],
@@ -153,7 +153,9 @@ class Plan:
                 checkout=content.get("checkout", {}),
                 left_out=tuple(content.get("left_out", ())),
             )
-        except (KeyError, TypeError, AttributeError) as error:
+            plan.order(0)  # what is of another type shows here, before anything is measured
+            return plan
+        except (KeyError, TypeError, AttributeError, ValueError) as error:
             raise ConfigError(
                 f"plan.json: not a plan of this version of blockmark ({error}); start a new run"
             ) from None

@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from blockmark.interrupts import interrupts_wait
+from blockmark.workload.errors import ConfigError
 
 from .jobs import Job
 from .machine import cache_sizes, memory_limit, usable_cores
@@ -54,15 +55,23 @@ class Journal:
     elapsed_s: float = 0.0
 
     def add(self, record: dict[str, Any]) -> None:
-        """Take in one line of `cells.jsonl`."""
-        key = (record["cell"], record["impl"])
-        if record["kind"] == "verify":
-            self.verified[key] = record
-        elif record["kind"] == "counters":
-            self.counters[key] = record
-        else:
-            self.rounds.setdefault(key, {})[record["round"]] = record
-        self.elapsed_s = max(self.elapsed_s, record.get("elapsed_s", 0.0))
+        """Take in one line of `cells.jsonl`. Raises ConfigError for one that is damaged."""
+        try:
+            key = (str(record["cell"]), str(record["impl"]))
+            kind, said = record["kind"], (record["status"], record.get("reason", ""))
+            self.elapsed_s = max(self.elapsed_s, record.get("elapsed_s", 0.0))
+            if kind not in _DONE or not all(isinstance(text, str) for text in said):
+                raise ValueError(kind)
+            if kind == "verify":
+                self.verified[key] = record
+            elif kind == "counters":
+                self.counters[key] = record
+            else:
+                self.rounds.setdefault(key, {})[int(record["round"])] = record
+        except (KeyError, TypeError, ValueError, OverflowError):
+            raise ConfigError(
+                "cells.jsonl: a line of it is damaged; remove that line, or start a new run"
+            ) from None
 
     def out_of_the_race(self, key: tuple[str, str]) -> bool:
         """Whether a cell has no number to expect any more: not proved, or it broke."""

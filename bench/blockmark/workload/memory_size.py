@@ -11,7 +11,7 @@ _UNITS = {
     **{f"{prefix}B": 1000**power for power, prefix in enumerate("KMGT", start=1)},
     **{f"{prefix}iB": 1024**power for power, prefix in enumerate("KMGT", start=1)},
 }
-_SPELLING = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]+)\s*")
+_SPELLING = re.compile(r"\s*(\d{1,18}(?:\.\d{1,18})?)\s*([A-Za-z]+)\s*", re.ASCII)
 
 
 def memory_size(name: str, text: str) -> int:
