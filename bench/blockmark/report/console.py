@@ -13,6 +13,7 @@ from typing import IO, TYPE_CHECKING
 
 from blockmark.report.answers import answers
 from blockmark.report.counter_table import operation_counter_tables, step_counter_tables
+from blockmark.report.disturbance import disturbance
 from blockmark.report.gaps import general_gaps, unmeasured_along, unmeasured_metrics
 from blockmark.report.growth_table import has_long_titles, screen_tables
 from blockmark.report.ladder import short_ladder_tables
@@ -200,6 +201,8 @@ def _print_header(screen: Screen, run: Run) -> None:
     screen.say("; ".join([*about, effort(run)]))
     if run.quick:
         screen.say("Quick run: not for decisions.", "message")
+    if said := disturbance(run):
+        screen.say(said, "message")
 
 
 def _print_setting(screen: Screen, run: Run, setting: Setting) -> None:

@@ -13,6 +13,7 @@ from urllib.parse import quote
 from blockmark.report.answers import answers
 from blockmark.report.counter_source import method_words, parts_of, run_source_words
 from blockmark.report.counter_table import counter_tables
+from blockmark.report.disturbance import disturbance
 from blockmark.report.escape import cell
 from blockmark.report.findings import Finding, share_range
 from blockmark.report.gaps import general_gaps, unmeasured_cells, unmeasured_metrics
@@ -58,6 +59,7 @@ def render_report(run: Run, pictures: Sequence[Picture] = ()) -> str:
     parts = [f"# {cell(_title(run))}"]
     if run.quick:
         parts.append(QUICK)
+    parts.append(cell(disturbance(run)))
     parts += ["## Question", *_questions(run)]
     parts += [text for info in run.scenarios for text in _prose(info)]
     parts += ["## Answer", *_answer(run)]
@@ -97,7 +99,7 @@ def render_main_table(run: Run) -> str:
         for setting in in_run_order(run, sweep):
             parts.append(f"{cell(_heading(run, setting))}: {cell(load_line(setting))}")
             parts.append(render_table(step_table(run, setting)))
-    parts.append(cell(f"{machine_line(run)}; {effort(run)}."))
+    parts.append(cell(f"{machine_line(run)}; {effort(run)}. {disturbance(run)}".strip()))
     return "\n\n".join(part for part in parts if part)
 
 

@@ -1,0 +1,60 @@
+"""Whether other work disturbed a run, in one sentence with what to do about it."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterable
+
+from blockmark.report.numbers import counted, percent, significant
+from blockmark.report.setting import number
+from blockmark.runs.model import Run
+
+# A measured process that got less than this of a core had to share it.
+_OWN_CORE = 0.9
+# Rounds of one program on a quiet machine differ by a few per cent.
+_SPREAD = 0.25
+_MEND = (
+    "stop other work or measure elsewhere, and take more rounds; `blockmark doctor` says what "
+    "this machine can tell"
+)
+
+
+def disturbance(run: Run) -> str:
+    """`Disturbed: load 20 on 2 cores, ...; stop other work ...`; empty where nothing shows.
+
+    By the system's load, by the share of a core that the measured processes got, and by how
+    far the rounds of a cell lie apart (the median over cells of greatest / least - 1).
+    """
+    signs = [*_load(run), *_share_of_a_core(run), *_spread(run)]
+    return f"Disturbed: {', '.join(signs)}; {_MEND}." if signs else ""
+
+
+def _load(run: Run) -> Iterable[str]:
+    cores = number(run.machine, "cores")
+    before, after = number(run.machine, "load_before"), number(run.machine, "load_after")
+    # At the end the run itself is part of the load.
+    others = max(before or 0.0, (after or 0.0) - 1.0)
+    if cores and others > cores - 0.5:
+        yield f"other work's load {significant(others, 2)} on {counted(cores, 'core')}"
+
+
+def _share_of_a_core(run: Run) -> Iterable[str]:
+    shares = [
+        value
+        for cell in run.cells
+        if (found := cell.metric("cpu_share_of_wall")) is not None
+        for value in found.values
+    ]
+    if shares and (mean := statistics.fmean(shares)) < _OWN_CORE:
+        yield f"processes got {percent(mean)} of a core"
+
+
+def _spread(run: Run) -> Iterable[str]:
+    spreads = [
+        max(step.values) / min(step.values) - 1.0
+        for cell in run.cells
+        if (step := cell.metric("step_ns")) is not None and len(step.values) > 1
+        if min(step.values) > 0
+    ]
+    if spreads and (middle := statistics.median(spreads)) > _SPREAD:
+        yield f"rounds of a cell differ by {percent(middle)}"
