@@ -34,6 +34,9 @@ if TYPE_CHECKING:
     from .programs import Prepared
 
 
+_RECORDS = ("verify", "round", "counters")
+
+
 class Progress(Protocol):
     """Told what is being done, how many of how many are done, and how long the rest takes.
 
@@ -60,7 +63,7 @@ class Journal:
             key = (str(record["cell"]), str(record["impl"]))
             kind, said = record["kind"], (record["status"], record.get("reason", ""))
             self.elapsed_s = max(self.elapsed_s, record.get("elapsed_s", 0.0))
-            if kind not in _DONE or not all(isinstance(text, str) for text in said):
+            if kind not in _RECORDS or not all(isinstance(text, str) for text in said):
                 raise ValueError(kind)
             if kind == "verify":
                 self.verified[key] = record
