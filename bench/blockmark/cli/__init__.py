@@ -99,7 +99,7 @@ def main() -> None:
             stream.reconfigure(errors="backslashreplace")
     _check_columns()
     try:
-        code = app(standalone_mode=False)
+        code = app(prog_name="blockmark", standalone_mode=False)
         sys.stdout.flush()
     except typer.TyperException as error:
         context = getattr(error, "ctx", None)
