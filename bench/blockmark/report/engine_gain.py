@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from blockmark.report.findings import Finding, ratio_between
+from blockmark.report.compared import shown_less
+from blockmark.report.findings import Finding
 from blockmark.report.numbers import percent, with_unit
 from blockmark.report.order import value_of
-from blockmark.runs.model import Cell, Run, Setting
+from blockmark.runs.model import Run, Setting
 
 # The lengths of an engine's step that shares are told of, in ms, and the metric of each.
 _STEPS = ((1, "share_of_1ms_step"), (10, "share_of_10ms_step"), (30, "share_of_30ms_step"))
@@ -41,15 +42,9 @@ def engine_gains(run: Run, setting: Setting) -> tuple[Finding, ...]:
         )
         text = f"{cell.impl} ({engine}) takes {with_unit(cost, 'ns')}: {taken}."
         text += " No structure can win back more than that"
-        if cheapest is not None and _shown_less(cheapest, cell):
+        if cheapest is not None and shown_less(cheapest, cell, "step_ns"):
             left = with_unit(value_of(cheapest, "step_ns"), "ns")
             text += f", and {cheapest.impl}, the cheapest one here, still takes {left}"
         text += "; where scheduling overlaps the GPU, nothing is won."
         found.append(Finding("What an engine could gain", text))
     return tuple(found)
-
-
-def _shown_less(cheap: Cell, dear: Cell) -> bool:
-    """Whether rounds show that a step of the first costs less."""
-    ratio = ratio_between(dear, cheap, "step_ns")
-    return bool(ratio.leaves_out_one) and (ratio.value or 0.0) > 1.0

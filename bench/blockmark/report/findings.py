@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from blockmark.report.compared import between, ratio_between
 from blockmark.report.floors import floor_mark
-from blockmark.report.numbers import count, counted, percent, times
+from blockmark.report.numbers import count, counted, times
 from blockmark.report.order import value_of
 from blockmark.report.step_table import step_rate
 from blockmark.runs.model import CallStyle, Cell, ImplementationInfo, Run, Setting, SettingKey
 from blockmark.verdict.headline import METRIC, Crossing, Headline, Structure, headlines
-from blockmark.verdict.pairs import ratio_of
 from blockmark.verdict.stats import Ratio
 
 # A sentence that compares more than this many is no longer read.
@@ -65,30 +65,6 @@ def share_range(run: Run, setting: Setting) -> str:
     rate = step_rate(setting)
     when = "At the step rate" if rate is None else f"At {count(rate)} steps/s"
     return f"{when} a block manager takes {between(cells, 'busy_share_estimated', 'of a core ')}."
-
-
-def between(cells: Sequence[Cell], metric: str, of: str = "") -> str:
-    """The least and the greatest share and whose they are: `2 % with a, and 8 % with b`.
-
-    `0.12 % to 0.5 %`, without names, where the rounds don't tell these two apart. All of
-    `cells`, at least one, have a value.
-    """
-    ordered = sorted(cells, key=lambda cell: value_of(cell, metric) or 0.0)
-    least, most = ordered[0], ordered[-1]
-    low, high = (percent(value_of(cell, metric)) for cell in (least, most))
-    if least is most:
-        return f"{low} {of}with {least.impl}"
-    if ratio_between(most, least, metric).leaves_out_one:
-        return f"{low} {of}with {least.impl}, and {high} with {most.impl}"
-    return f"{low} {of}or more" if low == high else f"{low} to {high} {of}".strip()
-
-
-def ratio_between(dear: Cell, cheap: Cell, metric: str) -> Ratio:
-    """What the first has of a metric / what the second has; both were measured."""
-    top, bottom = dear.metric(metric), cheap.metric(metric)
-    assert top is not None
-    assert bottom is not None
-    return ratio_of(metric, top, bottom)
 
 
 def _of_setting(run: Run, headline: Headline, cells: Sequence[Cell]) -> tuple[Finding, ...]:

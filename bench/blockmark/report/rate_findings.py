@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from blockmark.report.findings import Finding, between
+from blockmark.report.compared import between
+from blockmark.report.findings import Finding
 from blockmark.report.numbers import count, percent, significant
 from blockmark.report.order import value_of
 from blockmark.report.rates import is_disturbed, is_saturated

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from blockmark.report.numbers import count, percent, significant, times, with_unit
+from blockmark.report.compared import factor, ratio_between, shown_less
+from blockmark.report.numbers import count, percent, significant, with_unit
 from blockmark.report.plots.contention import LinePanel, TailPanel, draw_lines, draw_tails
 from blockmark.report.setting import number
 from blockmark.report.study_table import StudyColumn, study_table
@@ -256,35 +257,26 @@ def _oversubscribed(sweep: Sweep) -> list[str]:
 
 
 def _ahead(run: Run, setting: Setting) -> list[str]:
-    """The scheme with the most pairs, and whether its interval stands apart from the next one's."""
+    """The scheme with the most pairs, if rounds show that it has; nothing if they can't."""
+    metric = "pairs_per_s"
     ranked = sorted(
-        (
-            (value.value, value, cell.impl)
-            for cell in run.cells_of(setting.key)
-            if cell.ok
-            and (value := cell.metric("pairs_per_s")) is not None
-            and value.value is not None
-        ),
-        key=lambda one: -one[0],
+        (cell for cell in run.cells_of(setting.key) if _value(cell, metric)),
+        key=lambda cell: -(_value(cell, metric) or 0.0),
     )
-    if len(ranked) < 2:
+    if len(ranked) < 2 or any(
+        ratio_between(ranked[0], other, metric).approximate for other in ranked[1:]
+    ):
         return []
-    (most, first, name), (_, second, next_name), (least, _, last_name) = (
-        ranked[0],
-        ranked[1],
-        ranked[-1],
-    )
+    first, second, last = ranked[0], ranked[1], ranked[-1]
     where = f"{_title(setting)}, think time {count(_number(setting, 'think_ns'))} ns"
-    if first.low is None or second.high is None:
-        who = f"{name} did most in a single round, which has no interval"
-    elif first.low > second.high:
-        who = f"{name} does most"
+    if factor(first, second, metric):
+        who = f"{first.impl} does most"
     else:
-        who = f"{name} and {next_name} do not differ for certain"
-    return [
-        f"{where}: {who}, {significant(most / 1e6)} million pairs/s, "
-        f"{times(most / least)} those of {last_name}."
-    ]
+        who = f"{first.impl} and {second.impl} do not differ for certain"
+    text = f"{where}: {who}, {significant((_value(first, metric) or 0.0) / 1e6)} million pairs/s"
+    if more := factor(first, last, metric):
+        text += f", {more} those of {last.impl}"
+    return [f"{text}."]
 
 
 def _coroutines(run: Run, settings: Sequence[Setting]) -> list[str]:
@@ -298,12 +290,15 @@ def _coroutines(run: Run, settings: Sequence[Setting]) -> list[str]:
         ends = dict.fromkeys(percent(end) for end in (min(shares), max(shares)))
         said.append(f"{name}: {' to '.join(ends)} of acquisitions waited.")
     for setting in settings[-1:]:
-        cells = {cell.impl: _value(cell, "cpu_ns_per_pair") for cell in run.cells_of(setting.key)}
-        floor, locked = cells.get("no-lock/py"), cells.get("async-lock/py")
-        if floor and locked:
+        metric = "cpu_ns_per_pair"
+        cells = {cell.impl: cell for cell in run.cells_of(setting.key) if _value(cell, metric)}
+        free, locked = cells.get("no-lock/py"), cells.get("async-lock/py")
+        if free and locked and shown_less(free, locked, metric):
+            whole = _value(locked, metric) or 0.0
+            lock = whole - (_value(free, metric) or 0.0)
             said.append(
-                f"{_title(setting)}: the asyncio.Lock costs {with_unit(locked - floor, 'ns')} of "
-                f"CPU a pair, of {with_unit(locked, 'ns')}."
+                f"{_title(setting)}: the asyncio.Lock costs {with_unit(lock, 'ns')} of CPU a "
+                f"pair, of {with_unit(whole, 'ns')}."
             )
     faults = settings[0].facts.get("known_faults") if settings else None
     if isinstance(faults, str) and faults:

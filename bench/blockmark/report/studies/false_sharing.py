@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from blockmark.report.numbers import count, percent, times, with_unit
+from blockmark.report.compared import factor
+from blockmark.report.numbers import count, counted, percent, with_unit
 from blockmark.report.plots.contention import draw_bars
 from blockmark.report.setting import number
 from blockmark.report.study_table import StudyColumn, study_table
@@ -81,14 +82,15 @@ def draw(run: Run, sweep: Sweep) -> Iterator[tuple[str, str, str, bytes]]:
 def _packed(run: Run, setting: Setting) -> list[str]:
     """Counters 8 bytes apart against 64, where both were measured."""
     said = []
-    cells = {cell.impl: _value(cell, "write_ns") for cell in run.cells_of(setting.key)}
+    cells = {cell.impl: cell for cell in run.cells_of(setting.key) if _value(cell, "write_ns")}
     for name in ("counter", "atomic-counter"):
         packed = cells.get(f"{name}/cpp[stride=8]")
         padded = cells.get(f"{name}/cpp[stride=64]")
-        if packed and padded:
+        if packed and padded and (told := factor(packed, padded, "write_ns")):
+            threads = counted(number(setting.params, "threads") or 0, "thread")
             said.append(
-                f"{name}, {count(number(setting.params, 'threads') or 0)} threads: 8 bytes apart "
-                f"a write takes {times(packed / padded)} what it takes 64 bytes apart."
+                f"{name}, {threads}: 8 bytes apart a write takes {told} what it takes 64 bytes "
+                "apart."
             )
     return said
 

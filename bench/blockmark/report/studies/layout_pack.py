@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from blockmark.report.numbers import percent, times, with_unit
+from blockmark.report.compared import factor, shown_less
+from blockmark.report.numbers import percent, with_unit
 from blockmark.report.order import value_of
 from blockmark.report.setting import load_line, setting_name
 from blockmark.report.study_table import StudyColumn, study_table
 from blockmark.report.sweep import Sweep
 from blockmark.report.table import Table
-from blockmark.runs.model import Run, Setting
+from blockmark.runs.model import Cell, Run, Setting
 
 QUESTION = "In which form should the block tables of a step go to the device?"
 METHOD = (
@@ -51,21 +52,27 @@ def sentences(run: Run, sweep: Sweep) -> list[str]:
     """The best form of each setting, and what one copy a sequence costs beside it."""
     said = []
     for setting in sweep.settings:
-        found = {
-            cell.impl.partition("/")[0]: value
-            for cell in run.cells_of(setting.key)
-            if (value := value_of(cell, "pack_and_transfer_ns")) is not None
-        }
-        if len(found) < 2:
+        metric = "pack_and_transfer_ns"
+        found = sorted(
+            (cell for cell in run.cells_of(setting.key) if value_of(cell, metric)),
+            key=lambda cell: value_of(cell, metric) or 0.0,
+        )
+        if len(found) < 2 or not shown_less(found[0], found[1], metric):
             continue
-        best = min(found, key=lambda form: found[form])
+        best = found[0]
         name = setting_name(run, setting)
         text = f"{name}: " if name else ""
-        text += f"{best} is least by the model, {with_unit(found[best], 'ns')}"
-        if best != "one-per-sequence" and "one-per-sequence" in found:
-            text += f"; one copy a sequence {times(found['one-per-sequence'] / found[best])} that"
+        least = with_unit(value_of(best, metric), "ns")
+        text += f"{_form(best)} is least by the model, {least}"
+        single = next((cell for cell in found if _form(cell) == "one-per-sequence"), best)
+        if single is not best and (told := factor(single, best, metric)):
+            text += f"; one copy a sequence {told} that"
         said.append(f"{text}.")
     return said
+
+
+def _form(cell: Cell) -> str:
+    return cell.impl.partition("/")[0]
 
 
 def draw(run: Run, sweep: Sweep) -> Iterator[tuple[str, str, str, bytes]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from blockmark.report.compared import factor, ratio_between
 from blockmark.report.numbers import count, times
 from blockmark.report.order import value_of
 from blockmark.report.study_table import StudyColumn, study_table
@@ -38,6 +39,9 @@ def tables(run: Run, sweep: Sweep) -> list[Table]:
     return [study_table(run, sweep.settings, _COLUMNS)]
 
 
+_READ = "row_read_ns"
+
+
 def sentences(run: Run, sweep: Sweep) -> list[str]:
     """The price of a second line, and of wider ids, for each size of the table."""
     said = []
@@ -57,31 +61,35 @@ def sentences(run: Run, sweep: Sweep) -> list[str]:
 def _alignment(cells: Sequence[Cell]) -> str:
     """Reading a row of 16-bit ids in two lines against one."""
     narrow = [cell for cell in cells if cell.impl.startswith("row-16")]
-    by_lines: dict[float, list[float]] = {}
+    by_lines: dict[float, list[Cell]] = {}
     for cell in narrow:
-        lines, ns = value_of(cell, "lines_per_row"), value_of(cell, "row_read_ns")
-        if lines is not None and ns is not None:
-            by_lines.setdefault(lines, []).append(ns)
-    if 1.0 not in by_lines or len(by_lines) < 2:
+        lines = value_of(cell, "lines_per_row")
+        if lines is not None and value_of(cell, _READ):
+            by_lines.setdefault(lines, []).append(cell)
+    alone, *_ = by_lines.pop(1.0, [None])
+    if alone is None:
         return ""
-    alone = by_lines.pop(1.0)[0]
-    ratios = [ns / alone for each in by_lines.values() for ns in each]
-    ends = dict.fromkeys(times(ratio) for ratio in (min(ratios), max(ratios)))
+    told = [ratio_between(cell, alone, _READ) for each in by_lines.values() for cell in each]
+    shown = [ratio.value for ratio in told if ratio.leaves_out_one and ratio.value is not None]
+    if not shown:
+        return ""
+    ends = dict.fromkeys(times(ratio) for ratio in (min(shown), max(shown)))
     return f"a 16-bit row in two lines costs {' to '.join(ends)} one in one line"
 
 
 def _width(cells: Sequence[Cell]) -> str:
     """Reading an aligned row of wider ids against one of 16 bits."""
     aligned = {
-        cell.impl: ns
+        cell.impl: cell
         for cell in cells
-        if cell.params.get("line_offset") == 0 and (ns := value_of(cell, "row_read_ns"))
+        if cell.params.get("line_offset") == 0 and value_of(cell, _READ)
     }
     narrow = aligned.get("row-16/cpp")
     wider = [
-        f"{bits}-bit ids {times(aligned[name] / narrow)}"
+        f"{bits}-bit ids {told}"
         for bits in (32, 64)
         if narrow and (name := f"row-{bits}/cpp") in aligned
+        if (told := factor(aligned[name], narrow, _READ))
     ]
     return f"beside 16-bit ids, a row of {' and of '.join(wider)}" if wider else ""
 

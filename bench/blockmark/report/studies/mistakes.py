@@ -11,6 +11,7 @@ from blockmark.report.study_table import StudyColumn, study_table
 from blockmark.report.sweep import Sweep
 from blockmark.report.table import Table
 from blockmark.runs.model import Cell, Run, Setting
+from blockmark.verdict.pairs import ratio_of
 
 QUESTION = "What does each known mistake cost beside the same done right?"
 METHOD = (
@@ -66,8 +67,12 @@ def _cost(cell: Cell) -> str:
     right, wrong = value_of(cell, "right_ns"), value_of(cell, "wrong_ns")
     if not right or wrong is None:
         return ""
-    text = f"{cell.impl}: {times(wrong / right)} the cost"
-    text += f" ({with_unit(right, 'ns')} right, {with_unit(wrong, 'ns')} wrong)"
+    costs = f"{with_unit(right, 'ns')} right, {with_unit(wrong, 'ns')} wrong"
+    ratio = ratio_of("wrong_ns", cell.metrics["wrong_ns"], cell.metrics["right_ns"])
+    if ratio.leaves_out_one:
+        text = f"{cell.impl}: {times(ratio.value)} the cost ({costs})"
+    else:
+        text = f"{cell.impl}: {costs}"
     for address, said in (
         ("copies_per_append", "copies an append"),
         ("searched_per_block", "entries looked at for a block"),
