@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
-from blockmark.measure.builds import BuildError, build_package, is_blockmark
+from blockmark.measure.builds import (
+    BuildError,
+    _toolchain,
+    build_package,
+    forget_modules,
+    is_blockmark,
+)
 from blockmark.measure.repository import Repository
 from blockmark.sessions.check_sides import revision_sides
 from blockmark.workload.errors import ConfigError
@@ -68,7 +75,7 @@ def test_a_revision_is_built_once(own: Path) -> None:
     # A commit that touches nothing of the package is the same build.
     commit(own, "words", notes_txt="words")
     assert build_package(at, at.revision("HEAD"), core=True, say=said.append) == first
-    assert len(said) == 1
+    assert [line.endswith("was built before") for line in said] == [False, True]
     without = build_package(at, at.revision("HEAD"), core=False, say=said.append)
     assert (without / "blockmark_impls" / "required.txt").read_text() == "0"
 
@@ -89,8 +96,8 @@ def test_both_sides_are_built_alike(own: Path) -> None:
     (own / "impls" / "blockmark_impls" / "__init__.py").write_text("side = 'old'\n")
     with revision_sides(own, "HEAD", None, said.append) as (before, after):
         assert before.implementations == after.implementations
-        assert before.origin == "the measured package is the same on both sides"
-    assert len(said) == 2
+        assert "without changes: both sides are equal" in before.origin
+    assert sum(line.startswith("building") for line in said) == 2
 
 
 def test_a_revision_that_does_not_build_shows_its_last_words(own: Path) -> None:
@@ -111,3 +118,36 @@ def test_a_revision_from_before_there_was_a_package(tmp_path: Path, own: Path) -
     at = Repository.of(own)
     with pytest.raises(ConfigError, match="has no impls/blockmark_impls"):
         build_package(at, at.revision("HEAD"), core=False, say=lambda text: None)
+
+
+@pytest.mark.parametrize(
+    "name", ["CC", "CFLAGS", "LDFLAGS", "CPATH", "CMAKE_ARGS", "SKBUILD_BUILD_TYPE", "PATH"]
+)
+def test_a_build_is_another_one_where_a_variable_is(
+    monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    before = _toolchain()
+    monkeypatch.setenv(name, "/usr/bin")
+    assert _toolchain() != before
+
+
+def test_what_has_nothing_to_do_with_a_build_makes_no_other(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    before = _toolchain()
+    monkeypatch.setenv("GITHUB_RUN_ID", "17")
+    assert _toolchain() == before
+
+
+def test_modules_of_a_tree_that_is_gone_are_forgotten(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    modules = tmp_path / "blockmark" / "modules"
+    for name, header in (("mine-1", "/tmp/tree/mine.hpp"), ("mine-2", "/home/me/mine.hpp")):
+        (modules / name).mkdir(parents=True)
+        (modules / name / "build.json").write_text(json.dumps({"files": {header: "abc"}}))
+    (modules / "torn").mkdir()
+    (modules / "torn" / "build.json").write_text("{")
+    forget_modules(Path("/tmp/tree"))
+    assert sorted(path.name for path in modules.iterdir()) == ["mine-2", "torn"]

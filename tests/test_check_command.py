@@ -12,6 +12,10 @@ from xml.etree import ElementTree
 
 import pytest
 
+from blockmark.cli import check as check_cli
+from blockmark.runs.errors import StoreError
+from blockmark.sessions import check_request
+from blockmark.verdict.check import CheckResult
 from cli import blockmark, command, tiny
 from git_repository import MANAGER, SLOW, WRONG, commit, git, repository
 
@@ -96,17 +100,16 @@ def test_a_repository_elsewhere_and_its_build(repo: Path, tmp_path: Path) -> Non
         '[[waiver]]\ncell = "tiny mine step_ns"\nlimit = 1000\nreason = "wanted"\n'
         "expires = 2999-12-31\n"
     )
-    build = ("--build", "cp made_in.py made.py && echo built >> ../built-log")
+    log = tmp_path / "built-log"
+    build = ("--build", f"cp made_in.py made.py && echo built >> {log}")
     cache = tmp_path / "cache"
     for more, code in (((), 1), (("--waivers", str(waivers)), 0)):
         done = check(repo, *words, *build, *more, cwd=elsewhere, XDG_CACHE_HOME=str(cache))
         assert done.returncode == code, done.stdout + done.stderr
         assert "with changes (working tree)" in " ".join(done.stdout.split())
     assert "wanted" in done.stdout
-    # The baseline was built once, the working tree each time.
-    (log,) = cache.rglob("built-log")
-    assert log.read_text() == "built\n"
-    assert (tmp_path / "built-log").read_text() == "built\nbuilt\n"
+    # Both are built each time: nobody knows what shapes a build of theirs.
+    assert log.read_text() == "built\n" * 4
     assert len(git(repo, "worktree", "list").splitlines()) == 1
 
 
@@ -184,6 +187,35 @@ def test_mistakes_are_told(repo: Path, words: tuple[str, ...], told: str) -> Non
     assert done.returncode == 2, done.stdout + done.stderr
     assert told in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_a_result_that_cannot_be_kept_is_told_before_anything_is_measured(repo: Path) -> None:
+    for option in ("--json", "--markdown", "--junit"):
+        done = check(repo, "--self-test", option, "/nonexistent/x")
+        assert done.returncode == 2
+        assert "/nonexistent/x: " in done.stderr
+        assert "can't be written: no such file or directory" in " ".join(done.stderr.split())
+    done = check(repo, "--self-test", "--json", str(repo))
+    assert "it is a folder" in done.stderr
+
+
+def test_a_result_that_is_lost_later_costs_no_verdict(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    wrong = CheckResult("interleaved", "a", "b", (), wrong=("decode mine: step 3",))
+    monkeypatch.setattr(check_request, "carry_out", lambda *words: wrong)
+    folder = tmp_path / "later"
+    folder.mkdir()
+
+    def gone(*words: object, **more: object) -> None:
+        raise StoreError(folder / "r.json", "the JSON result can't be written: disk full", "mend")
+
+    monkeypatch.setattr("blockmark.report.files.write_file", gone)
+    code = check_cli.command(self_test=True, json=str(folder / "r.json"), impl=["vector/py"])
+    out = capsys.readouterr()
+    assert code == 4
+    assert "wrong answer: decode mine: step 3" in out.out
+    assert "disk full" in out.err
 
 
 def test_no_repository_at_all(tmp_path: Path) -> None:

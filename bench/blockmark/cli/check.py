@@ -128,6 +128,8 @@ def command(
     and flat-stack/cpp in `decode`.
     """
     from blockmark.measure.builds import BuildError
+    from blockmark.report.files import ensure_writable
+    from blockmark.runs.errors import StoreError
     from blockmark.sessions.check_request import CheckRequest, carry_out, store
 
     from .progress import progress_on_stderr
@@ -160,6 +162,11 @@ def command(
         timeout=timeout,
         command=shlex.join(["blockmark", *sys.argv[1:]]),
     )
+    files = {"the JSON result": None if json in (None, "-") else Path(json or "")}
+    files |= {"the Markdown": markdown, "the JUnit file": junit}
+    for what, file in files.items():
+        if file is not None:
+            ensure_writable(file, what)
     with progress_on_stderr() as progress:
         try:
             if store_counts is not None:
@@ -169,14 +176,20 @@ def command(
         except BuildError as error:
             typer.echo(error.log, err=True)
             raise
-    _write(result, strict, json=json, markdown=markdown, junit=junit)
+    # What was found is told before anything can fail to be kept, and is worth more than that.
     if json != "-":
         from blockmark.report.check_console import print_check
 
         print_check(result, show_all=show_all, strict=strict)
-    if github:
-        _tell_github(result, strict)
-    return result.exit_code(strict=strict)
+    code = result.exit_code(strict=strict)
+    try:
+        _write(result, strict, json=json, markdown=markdown, junit=junit)
+        if github:
+            _tell_github(result, strict)
+    except StoreError as error:
+        _say(f"error: {error}")
+        return code or 2
+    return code
 
 
 def _say(text: str) -> None:

@@ -1,12 +1,14 @@
 """Building a side of a check: the measured package of a revision, or a user's own tree.
 
-What was built is kept under `~/.cache/blockmark` (`XDG_CACHE_HOME`), named by all that went
-into it, so that a second check of the same revision builds nothing.
+A package that was built is kept under `~/.cache/blockmark` (`XDG_CACHE_HOME`), named by all
+that went into it, so that a second check of the same revision builds nothing. A user's tree
+is built anew.
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import platform
 import re
@@ -15,8 +17,8 @@ import subprocess
 import sys
 import tempfile
 import tomllib
-from contextlib import contextmanager
-from importlib.metadata import PackageNotFoundError, distribution
+from contextlib import contextmanager, suppress
+from importlib.metadata import PackageNotFoundError, distribution, distributions
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -34,6 +36,13 @@ if TYPE_CHECKING:
 _INPUTS = ("impls", "CMakeLists.txt", "pyproject.toml")
 PACKAGE = Path("impls") / "blockmark_impls"
 _LAST_LINES = 20
+# Read by compilers, linkers and what calls them.
+_VARIABLES = (
+    *("CC", "CXX", "CFLAGS", "CXXFLAGS", "CPPFLAGS", "LDFLAGS", "ARFLAGS"),
+    *("CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH", "LIBRARY_PATH", "LD_LIBRARY_PATH"),
+    *("COMPILER_PATH", "GCC_EXEC_PREFIX", "SOURCE_DATE_EPOCH", "SDKROOT", "PATH"),
+)
+_PREFIXES = ("CMAKE_", "SKBUILD_", "NANOBIND_", "NINJA_", "BLOCKMARK_")
 
 
 class BuildError(ConfigError):
@@ -63,6 +72,7 @@ def build_package(repository: Repository, revision: Revision, *, core: bool, say
     key = _key(repository.contents(revision, _INPUTS), _toolchain(), str(core))
     place = cache_folder() / "packages" / key
     if (place / "blockmark_impls" / "__init__.py").is_file():
+        say(f"blockmark_impls of {revision.short} ({revision.called}) was built before")
         return place
     say(f"building blockmark_impls of {revision.short} ({revision.called})")
     with repository.checked_out(revision) as tree:
@@ -82,26 +92,28 @@ def build_package(repository: Repository, revision: Revision, *, core: bool, say
     return place
 
 
-def build_tree(repository: Repository, revision: Revision, command: str, *, say: Say) -> Path:
-    """The worktree of a revision of a user's repository, in which `command` has been run.
+@contextmanager
+def built_tree(
+    repository: Repository, revision: Revision, command: str, *, say: Say
+) -> Iterator[Path]:
+    """A worktree of a revision of a user's repository, in which `command` has been run.
 
-    The worktree stays where it was built, since builds keep paths. Raises BuildError.
+    It is built each time, as the working tree is: what shapes a user's build (variables, what
+    is installed, files that the command fetches) can't be known, so a build that was kept
+    might be another. Raises BuildError.
     """
-    where = [str(repository.top.resolve()), str(repository.inside)]
-    key = _key(*where, revision.commit, command, _toolchain())
-    place = cache_folder() / "trees" / key
-    done = place.with_suffix(".built")
-    with _locked(place.with_suffix(".lock")):
-        if not done.is_file():
-            shutil.rmtree(place, ignore_errors=True)
-            try:
-                repository.check_out(revision, place)
-                run_build(command, repository.folder_in(place), revision.called, say=say)
-            finally:
-                if place.exists():
-                    repository.forget(place)
-            done.touch()
-    return place
+    with repository.checked_out(revision) as tree:
+        run_build(command, repository.folder_in(tree), revision.called, say=say)
+        yield tree
+
+
+def forget_modules(tree: Path) -> None:
+    """Remove from the cache what was compiled of headers in a tree that is no more."""
+    for record in (cache_folder() / "modules").glob("*/build.json"):
+        with suppress(OSError, ValueError, KeyError, AttributeError):
+            files = json.loads(record.read_text("utf-8"))["files"]
+            if any(Path(file).is_relative_to(tree) for file in files):
+                shutil.rmtree(record.parent, ignore_errors=True)
 
 
 def run_build(command: str, tree: Path, called: str, *, say: Say) -> None:
@@ -173,16 +185,26 @@ def _path_with_tools() -> str:
 
 
 def _toolchain() -> str:
-    """What decides a build beside its sources."""
-    compiler = os.environ.get("CXX", "c++")
-    try:
-        said = subprocess.run(
-            [*compiler.split(), "--version"], capture_output=True, text=True, check=False
-        ).stdout
-    except OSError:
-        said = ""
-    flags = [os.environ.get(name, "") for name in ("CXXFLAGS", "CMAKE_ARGS", "SKBUILD_CMAKE_ARGS")]
-    facts = [compiler, said.partition("\n")[0], *flags, sys.version, platform.machine()]
+    """What decides a build of the package beside its sources: compilers, all variables that
+    they and CMake read, the interpreter, and what is installed here.
+    """
+    said = []
+    for name, usual in (("CC", "cc"), ("CXX", "c++")):
+        compiler = os.environ.get(name, usual)
+        try:
+            done = subprocess.run(
+                [*compiler.split(), "--version"], capture_output=True, text=True, check=False
+            )
+            said.append(done.stdout.partition("\n")[0])
+        except OSError:
+            said.append("")
+    variables = [
+        f"{name}={value}"
+        for name, value in sorted(os.environ.items())
+        if name in _VARIABLES or name.startswith(_PREFIXES)
+    ]
+    installed = sorted({f"{dist.name} {dist.version}" for dist in distributions()})
+    facts = [*said, *variables, sys.version, platform.machine(), *installed]
     return "\n".join(facts)
 
 
@@ -205,13 +227,3 @@ def _new_folder(place: Path) -> Iterator[Path]:
             raise
     finally:
         shutil.rmtree(made, ignore_errors=True)
-
-
-@contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    import fcntl
-
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield

@@ -39,6 +39,21 @@ def write_file(path: Path, data: bytes, what: str) -> None:
         raise StoreError(path, f"{what} can't be written: {reason}", "name another file") from error
 
 
+def ensure_writable(path: Path, what: str) -> None:
+    """Find out before hours of work that a file can't be written. Raises StoreError."""
+    reason = ""
+    if path.is_dir():
+        reason = "it is a folder"
+    else:
+        try:
+            with tempfile.TemporaryFile(dir=path.resolve().parent):
+                pass
+        except OSError as error:
+            reason = (error.strerror or str(error)).lower()
+    if reason:
+        raise StoreError(path, f"{what} can't be written: {reason}", "name another file")
+
+
 def append_file(path: Path, data: bytes, what: str) -> None:
     """Add to the end of a file that others add to as well. Raises StoreError as above."""
     try:

@@ -9,7 +9,13 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from blockmark.measure.builds import build_package, build_tree, is_blockmark, run_build
+from blockmark.measure.builds import (
+    build_package,
+    built_tree,
+    forget_modules,
+    is_blockmark,
+    run_build,
+)
 from blockmark.measure.machine import build_facts
 from blockmark.measure.repository import Repository
 from blockmark.measure.sides import Side
@@ -41,7 +47,7 @@ def revision_sides(folder: Path, name: str, build: str | None, say: Say) -> Iter
     after = Side(f"{head.short}{' with changes' if dirty else ''} (working tree)", cwd=folder)
     with ExitStack() as stack:
         if build is not None:
-            tree = build_tree(repository, revision, build, say=say)
+            tree = stack.enter_context(built_tree(repository, revision, build, say=say))
             run_build(build, folder, "the working tree", say=say)
         else:
             tree = stack.enter_context(repository.checked_out(revision))
@@ -58,6 +64,7 @@ def revision_sides(folder: Path, name: str, build: str | None, say: Say) -> Iter
         if revision.commit == head.commit and not dirty:
             same = f"{called} is what is checked out, without changes: both sides are equal"
             before = replace(before, origin="; ".join(filter(None, [same, before.origin])))
+        stack.callback(forget_modules, tree)
         yield before, replace(after, root=repository.top)
 
 
