@@ -124,6 +124,9 @@ def wrong_with(kind: Kind, path: Path) -> str:
     line = one_message(f"error: {message}")
     if "\n" in line or len(line) > LONGEST_MESSAGE:
         return f"a message of {len(line)} letters"
+    named = (path.name, "plan.json", "cells.jsonl")
+    if not kind.name.startswith("option") and not any(name in line for name in named):
+        return f"a message that does not name the file: {line[:120]}"
     return ""
 
 

@@ -7,6 +7,7 @@ answer; 5 inconclusive; 130 interrupted. Where several hold: 130, 2, 4, 1, 3, 5.
 
 from __future__ import annotations
 
+import errno
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -43,6 +44,8 @@ def worst(*codes: int) -> int:
 
 def known_errors(error: Exception) -> int | None:
     """The exit code of an error that a user can mend; None for a fault of ours."""
+    if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
+        return EXIT_USAGE  # whichever option the name was given to
     from blockmark.runs.errors import RunFileError, StoreError
     from blockmark.verdict.errors import CompareError, NothingInCommon
 

@@ -19,6 +19,8 @@ _ADDRESS = re.compile(r"\{([^{}]*)\}")
 _FUNCTIONS: Mapping[str, Callable[[float], float]] = {"floor": math.floor, "ceil": math.ceil}
 # An expression of a claims file is a line; a longer one is a mistake.
 _MOST_LETTERS = 1000
+# No published number is larger, and all that is made of such ones fits a float.
+_LARGEST = 1e30
 
 
 class ValueSyntaxError(ValueError):
@@ -76,7 +78,10 @@ class Value:
     def compute(self, look_up: Callable[[Address], Measured]) -> Measured:
         """The number. Raises Unmeasured if `look_up` does, and for a division by zero."""
         found = [look_up(address) for address in self.addresses]
-        result = _compute(self._tree, found)
+        try:
+            result = _compute(self._tree, found)
+        except OverflowError:  # of an infinity that is to be rounded
+            raise Unmeasured("the value is beyond all numbers") from None
         if not all(map(math.isfinite, (result.value, result.low, result.high))):
             raise Unmeasured("the value is beyond all numbers")
         return result
@@ -124,7 +129,7 @@ def _check(node: ast.expr, addresses: int) -> None:
     parts: tuple[ast.expr, ...] | None = None
     match node:
         case ast.Constant(value=int() | float() as value) if not isinstance(value, bool):
-            parts = () if math.isfinite(value) else None
+            parts = () if abs(value) < _LARGEST else None
         case ast.Name(id=name) if name[:1] == "_" and name[1:].isdecimal():
             parts = () if int(name[1:]) < addresses else None
         case ast.UnaryOp(op=ast.USub(), operand=operand):
