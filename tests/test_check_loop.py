@@ -100,8 +100,10 @@ class _Player:
             names = self._programs[message["prepare"]]
             reasons = {name: costs[name].get("unavailable") for name in names}
             reasons = {name: reason for name, reason in reasons.items() if reason}
-            sizes = {"periods": 1, "block_ns": 1e6, "wanted_ns": 1e6}
+            sizes = {"periods": 1, "period": 8, "block_ns": 1e6, "wanted_ns": 1e6}
             self._next = {"unavailable": reasons} if reasons else sizes
+        elif "quantiles" in message:
+            self._next = {"quantiles": self._found["quantiles"]}
         elif "end" in message:
             self._next = {"control_ns": self._found.get("control_ns")}
         else:
@@ -149,9 +151,11 @@ def run(
     effort: Effort | None = None,
     *,
     metrics: tuple[str, ...] = ("step_ns",),
+    quantiles: tuple[str, ...] = (),
     **more: Any,
 ) -> CheckResult:
-    asked = Asked.of([parse_scenario(SCENARIO, "tiny", "tiny.toml")], [], metrics, None)
+    scenario = parse_scenario(SCENARIO, "tiny", "tiny.toml")
+    asked = Asked.of([scenario], [], metrics, None, quantiles)
     sides = cast("tuple[Side, Side]", (before, after))
     return check_sides(asked, *sides, effort or Effort(), **more)
 
@@ -211,6 +215,28 @@ def test_a_round_takes_both_leasts_and_the_shift_and_ends_its_processes() -> Non
     assert gate.after[:2] == [pytest.approx(110.0), pytest.approx(110.11)]
     assert gate.shifts == [pytest.approx(math.log(1.1))] * len(gate.before)
     assert all(player.killed for player in (*before.players, *after.players))
+
+
+def test_a_tail_alone_can_fail_a_build() -> None:
+    def tail(ns: float) -> Script:
+        def answer(job: dict[str, Any], number: int) -> dict[str, Any]:
+            wide = ns * (1.4 if job["impl"] == "a" and number % 3 == 0 else 1.0)
+            return {**costs(100.0)(job, number), "quantiles": {"p99": wide}}
+
+        return answer
+
+    before, after = Scripted(tail(200.0), "one"), Scripted(tail(300.0), "two")
+    result = run(before, after, quantiles=("p99",))
+    assert verdicts(result) == {
+        "tiny a step_ns": "unchanged",
+        "tiny a step_latency_ns.p99": "regressed",
+        "tiny b step_ns": "unchanged",
+        "tiny b step_latency_ns.p99": "regressed",
+    }
+    cell = result.cells[1]
+    assert (cell.margin, cell.unit) == (0.25, "ns")
+    assert cell.ratio == pytest.approx(1.5)
+    assert run(before, Scripted(tail(240.0), "two"), quantiles=("p99",)).exit_code() == 0
 
 
 def test_a_broken_round_is_dropped_from_both_sides() -> None:

@@ -42,7 +42,9 @@ for line in sys.stdin:
         if "unavailable" in job:
             say(unavailable={"step_ns": job["unavailable"]})
         else:
-            say(periods=job.get("periods", 4), block_ns=1e6, wanted_ns=1e6)
+            say(periods=job.get("periods", 4), period=2, block_ns=1e6, wanted_ns=1e6)
+    elif "quantiles" in message:
+        say(quantiles={label: job["quantiles"][label] for label in message["quantiles"]})
     elif "end" in message:
         say(control_ns=job.get("control_ns"))
         sys.exit()
@@ -78,12 +80,15 @@ class Match:
         ]
         self.stop = Event()
 
-    def play(self, seed: int = 1, timeout: float = 60.0, pairs: int = 3) -> Alternated:
+    def play(
+        self, seed: int = 1, timeout: float = 60.0, pairs: int = 3, quantiles: tuple[str, ...] = ()
+    ) -> Alternated:
         self.players = [
             PlayerProcess(job, timeout, self.stop, command=self._command) for job in self._jobs
         ]
         turns = Turns(pairs=pairs, blocks=2)
-        return alternate((self.players[0], self.players[1]), random.Random(seed), turns)
+        players = self.players[0], self.players[1]
+        return alternate(players, random.Random(seed), turns, quantiles)
 
     @property
     def order(self) -> str:
@@ -127,11 +132,33 @@ def test_both_sides_play_the_same_operations(tmp_path: Path) -> None:
     match = Match(tmp_path, {"periods": 6}, {"periods": 4})
     match.play()
     # The shorter of what they would have chosen.
-    turn = {"program": 0, "periods": 4, "discard": 1, "blocks": 2}
+    turn = {"program": 0, "periods": 4, "discard": 1, "blocks": 2, "steps": 0}
     messages = match.messages
     cores = {message.pop("core") for message in messages}
     assert messages == [turn] * 6
     assert len(cores) == 1  # and on the same core
+
+
+def test_quantiles_of_single_steps_by_hand(tmp_path: Path) -> None:
+    before = {"quantiles": {"p50": 100.0, "p99": 200.0}}
+    after = {"quantiles": {"p50": 100.0, "p99": 300.0}}
+    match = Match(tmp_path, before, after)
+    found = match.play(pairs=4, quantiles=("p50", "p99"))
+    tail = found.metrics["step_latency_ns.p99"]
+    assert (tail.before, tail.after, tail.shift) == (200.0, 300.0, pytest.approx(math.log(1.5)))
+    assert found.metrics["step_latency_ns.p50"].shift == 0.0
+    # A block is 4 periods of 2 steps in a ms: 125 us a step. 1,200 steps are 300 a turn.
+    assert {message["steps"] for message in match.messages} == {300}
+
+
+def test_single_steps_that_take_too_long_are_told(tmp_path: Path) -> None:
+    # A block of one period: 500 us a step, so that 1,200 take more than half a second.
+    match = Match(tmp_path, {"periods": 1}, {"periods": 1})
+    found = match.play(quantiles=("p99",))
+    assert "step_latency_ns.p99" not in found.metrics
+    why = {"step_latency_ns.p99": "1,200 single steps take too long"}
+    assert found.unavailable == (why, why)
+    assert {message["steps"] for message in match.messages} == {0}
 
 
 @pytest.mark.parametrize(

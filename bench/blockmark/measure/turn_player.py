@@ -12,8 +12,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from blockmark.runs.histogram import quantile
 from blockmark.workload.program import Program
 
+from .probes.histograms import new_histogram
 from .probes.timing import Cursor, calibrate, warm_up
 from .round import RoundOf
 from .sampled import wrong_answer
@@ -51,10 +53,13 @@ def play(
             # Both sides may do this at once, so where they like.
             _stay_on(everywhere)
             answer({"status": "ok", **player.prepare(message["prepare"])})
+        elif "quantiles" in message:
+            answer({"status": "ok", "quantiles": player.quantiles(message["quantiles"])})
         else:
             if (core := message["core"]) is not None:
                 _stay_on({core})
             costs = player.turn(message["periods"], message["discard"], message["blocks"])
+            player.play_single(message["steps"])
             answer({"status": "ok", "costs": costs})
     return ""
 
@@ -79,6 +84,7 @@ class _TurnPlayer:
         self._names: dict[int, str] = {}
         self._cursor: Cursor | None = None
         self._used: Any = None
+        self._singles: Any = None
 
     def wrong_answer(self) -> str:
         """What the loop that was played answers wrongly; empty if nothing."""
@@ -94,7 +100,7 @@ class _TurnPlayer:
         """Free what the last program left, set up this one, warm up, and size a block."""
         if self._used is not None:
             self._round.free_all(self._used)
-        self._used = self._cursor = None
+        self._used = self._cursor = self._singles = None
         model, entry = self._programs[number]
         self._names = {int(phase): name for phase, name in entry["metrics"].items()}
         wanted = list(self._names.values())
@@ -119,10 +125,20 @@ class _TurnPlayer:
         if self._round.evictor is not None:
             # A block is one turn of cold steps; a second would say no more.
             ns = sum(map(sum, self._cold_block(cursor).values()))
-            return {"periods": 1, "block_ns": ns, "wanted_ns": block_ns}
+            return {
+                "periods": 1,
+                "period": program.period,
+                "block_ns": ns,
+                "wanted_ns": block_ns,
+            }
         warm_up(cursor, budget.warm_up_ns)
         steps, ns = calibrate(cursor, block_ns)
-        return {"periods": steps // program.period, "block_ns": ns, "wanted_ns": block_ns}
+        return {
+            "periods": steps // program.period,
+            "period": program.period,
+            "block_ns": ns,
+            "wanted_ns": block_ns,
+        }
 
     def turn(self, periods: int, discard: int, blocks: int) -> dict[str, list[float]]:
         """Metric -> ns per unit of each counted block."""
@@ -135,6 +151,23 @@ class _TurnPlayer:
         return {
             name: [block[phase] / (units[phase] * periods) for block in played]
             for phase, name in self._names.items()
+        }
+
+    def play_single(self, steps: int) -> None:
+        """Add the times of so many single steps to those that `quantiles` is asked of."""
+        if not steps:
+            return
+        cursor = self._cursor
+        assert cursor is not None, "single steps before their program was prepared"
+        if self._singles is None:
+            self._singles = new_histogram()
+        cursor.replay.run_each(cursor.advance(steps), steps, self._singles, self._singles)
+
+    def quantiles(self, labels: list[str]) -> dict[str, float | None]:
+        """Label -> ns that so many of the single steps did not exceed."""
+        told = self._singles
+        return {
+            label: quantile(told.counts(), told.samples, told.max_value, label) for label in labels
         }
 
     def _block(self, cursor: Cursor, periods: int) -> dict[int, int]:

@@ -7,10 +7,11 @@ side by side meet the same neighbours: their ratio is what tells the sides apart
 Each message is one line of JSON. A player answers, once a message, with its `status`:
 
     (its job)                                -> {programs: [[metric, ...], ...]}
-    {prepare: i}                             -> {periods, block_ns, wanted_ns}
+    {prepare: i}                             -> {periods, period, block_ns, wanted_ns}
                                              or {unavailable: {metric: reason}}
-    {program: i, periods, discard, blocks, core}
+    {program: i, periods, discard, blocks, core, steps}
                                              -> {costs: {metric: [ns per unit, ...]}}
+    {quantiles: [label, ...]}                -> {quantiles: {label: ns of single steps}}
     {end: true}, or the end of its input     -> {control_ns}
 """
 
@@ -27,10 +28,14 @@ from .probes.timing import Budget
 
 if TYPE_CHECKING:
     import random
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from .plan import Pair
     from .programs import Prepared
+
+
+STEP = "step_ns"
+LATENCY = "step_latency_ns"
 
 
 class Player(Protocol):
@@ -58,6 +63,9 @@ class Turns:
     pairs: int = 10
     blocks: int = 5
     least_pairs: int = 4
+    # Enough for a p99 with some to spare; half a second a side at most.
+    single_steps: int = 1_200
+    most_single_ns: float = 5e8
 
     def fit(self, block_ns: float, wanted_ns: float) -> tuple[int, int, int]:
         """(pairs, discarded blocks, counted blocks) for blocks that take `block_ns`."""
@@ -98,6 +106,19 @@ class Compared:
         return median([math.log(new / old) for old, new in told if old and new] or [0.0])
 
 
+@dataclass(frozen=True, slots=True)
+class ComparedSteps:
+    """A quantile of single steps, ns: of all that each side played in a match, turn by turn."""
+
+    before: float
+    after: float
+
+    @property
+    def shift(self) -> float:
+        """log(after / before); 0 where one took no time by the clock."""
+        return math.log(self.after / self.before) if self.before and self.after else 0.0
+
+
 @dataclass(slots=True)
 class Alternated:
     """A match. `answers` are how the sides fared, as a job's: nothing counts unless both
@@ -109,7 +130,7 @@ class Alternated:
     """
 
     answers: tuple[dict[str, Any], dict[str, Any]]
-    metrics: dict[str, Compared] = field(default_factory=dict)
+    metrics: dict[str, Compared | ComparedSteps] = field(default_factory=dict)
     unavailable: tuple[dict[str, str], dict[str, str]] = field(default_factory=lambda: ({}, {}))
     control_ns: tuple[float | None, float | None] = (None, None)
 
@@ -146,15 +167,19 @@ def turns_job(
 
 
 def alternate(
-    players: tuple[Player, Player], draw: random.Random, turns: Turns | None = None
+    players: tuple[Player, Player],
+    draw: random.Random,
+    turns: Turns | None = None,
+    quantiles: Sequence[str] = (),
 ) -> Alternated:
     """Let two started processes play, before and after; both have ended on return.
 
-    Who goes first is drawn for every pair of turns. A side that crashes, hangs or gives up
-    ends the match: its answer says why, and the other side is ended. Raises
-    KeyboardInterrupt if a player was told to stop.
+    With `quantiles`, such as `p99`, each turn of whole steps ends with single ones, and the
+    metrics `step_latency_ns.p99` are of all of a side's. Who goes first is drawn for every
+    pair of turns. A side that crashes, hangs or gives up ends the match: its answer says why,
+    and the other side is ended. Raises KeyboardInterrupt if a player was told to stop.
     """
-    match = _Match(players, draw, turns or Turns())
+    match = _Match(players, draw, turns or Turns(), quantiles)
     try:
         match.play()
     except _Broken as broken:
@@ -189,7 +214,14 @@ class _Broken(Exception):  # noqa: N818
 
 
 class _Match:
-    def __init__(self, players: tuple[Player, Player], draw: random.Random, turns: Turns) -> None:
+    def __init__(
+        self,
+        players: tuple[Player, Player],
+        draw: random.Random,
+        turns: Turns,
+        quantiles: Sequence[str],
+    ) -> None:
+        self._quantiles = quantiles
         self._players = players
         self._draw = draw
         self._turns = turns
@@ -224,12 +256,16 @@ class _Match:
         periods = min(answer["periods"] for answer in ready)
         block_ns = max(answer["block_ns"] / answer["periods"] for answer in ready) * periods
         pairs, discard, blocks = self._turns.fit(block_ns, ready[0]["wanted_ns"])
+        steps = 0
+        if self._quantiles and STEP in metrics:
+            steps = self._single_steps(ready, pairs)
         turn = {
             "program": number,
             "periods": periods,
             "discard": discard,
             "blocks": blocks,
             "core": _drawn_core(self._draw),
+            "steps": steps,
         }
         played: dict[str, list[tuple[list[float], list[float]]]] = {name: [] for name in metrics}
         for _ in range(pairs):
@@ -240,6 +276,31 @@ class _Match:
             for name, kept in played.items():
                 kept.append((costs[0][name], costs[1][name]))
         self.result.metrics.update({name: Compared(kept) for name, kept in played.items()})
+        if steps:
+            self._keep_quantiles()
+
+    def _single_steps(self, ready: list[dict[str, Any]], pairs: int) -> int:
+        """How many single steps a turn ends with, whole periods; 0 where they take too long."""
+        period = ready[0]["period"]
+        step_ns = max(answer["block_ns"] / (answer["periods"] * period) for answer in ready)
+        wanted = max(self._turns.single_steps / pairs, ready[0]["wanted_ns"] / max(step_ns, 1.0))
+        steps = math.ceil(wanted / period) * period
+        if steps * pairs * step_ns <= self._turns.most_single_ns:
+            return int(steps)
+        why = f"{self._turns.single_steps:,} single steps take too long"
+        for side in (0, 1):
+            for label in self._quantiles:
+                self.result.unavailable[side][f"{LATENCY}.{label}"] = why
+        return 0
+
+    def _keep_quantiles(self) -> None:
+        found = []
+        for side in (0, 1):
+            self._players[side].say({"quantiles": list(self._quantiles)})
+            found.append(self._answer(side)["quantiles"])
+        for label in self._quantiles:
+            compared = ComparedSteps(found[0][label], found[1][label])
+            self.result.metrics[f"{LATENCY}.{label}"] = compared
 
     def _order(self) -> tuple[int, int]:
         first = self._draw.randrange(2)

@@ -278,7 +278,10 @@ class _Match:
             for player in started.values():
                 player.kill()
             raise
-        return alternate((started[0], started[1]), draw, self._effort.turns)
+        players, quantiles = (started[0], started[1]), contest.quantiles
+        if self._effort.to_the_end:
+            quantiles = list(self._asked.quantiles)
+        return alternate(players, draw, self._effort.turns, quantiles)
 
     def _keep(self, contest: Contest, found: Alternated) -> None:
         """Take in a round of both sides, or drop it from both."""

@@ -10,6 +10,7 @@ from blockmark.measure.plan import Pair
 from blockmark.measure.programs import Prepared
 from blockmark.measure.sides import Described, unlike, unlike_in
 from blockmark.measure.subject import Subject
+from blockmark.measure.turns import LATENCY, STEP
 from blockmark.verdict.gate import GateCell
 from blockmark.verdict.judged import tell_apart
 from blockmark.verdict.margins import Margin, margin_for
@@ -23,13 +24,17 @@ DEFAULT_TARGETS = ("hash-map/cpp", "vector/cpp", "flat-stack/cpp")
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a user wants checked: each scenario's cells and targets, and the metrics."""
+    """What a user wants checked: each scenario's cells and targets, and the metrics.
+
+    `quantiles` of single steps, such as `p99`, are judged where the whole step is.
+    """
 
     scenarios: tuple[Scenario, ...]
     cells: Mapping[str, list[Cell]]
     targets: Mapping[str, tuple[str, ...]]
     metrics: tuple[str, ...]
     seed: int
+    quantiles: tuple[str, ...] = ()
 
     @classmethod
     def of(
@@ -38,6 +43,7 @@ class Asked:
         targets: Sequence[str],
         metrics: Sequence[str],
         seed: int | None,
+        quantiles: Sequence[str] = (),
     ) -> Asked:
         """`targets` replace what a scenario's own file names, and the three default ones.
 
@@ -57,7 +63,7 @@ class Asked:
             wanted[scenario.name] = tuple(targets or named or DEFAULT_TARGETS)
         first = next(iter(cells.values()))[0]
         chosen = seed if seed is not None else int(first["seed"])
-        return cls(tuple(scenarios), cells, wanted, tuple(metrics), chosen)
+        return cls(tuple(scenarios), cells, wanted, tuple(metrics), chosen, tuple(quantiles))
 
     @property
     def every_cell(self) -> list[Cell]:
@@ -91,6 +97,15 @@ class Contest:
     def name(self) -> str:
         """`decode (block_size 16) flat-stack/cpp`."""
         return place_name(self.where)
+
+    @property
+    def quantiles(self) -> list[str]:
+        """The quantiles of single steps that are judged and have no verdict yet."""
+        return [
+            name.removeprefix(f"{LATENCY}.")
+            for name, cell in self.gates.items()
+            if name.startswith(f"{LATENCY}.") and cell.verdict is None
+        ]
 
     @property
     def is_open(self) -> bool:
@@ -270,6 +285,11 @@ def _contest(
                 card.missing.append(f"{name}: the candidate does not serve the model {model}")
             elif model in new.models:
                 card.added.append(name)
+    # A cold step is timed alone as it is, too few of them for a tail.
+    if STEP in gates and cell["cache"] == "hot":
+        for label in asked.quantiles:
+            metric = f"{LATENCY}.{label}"
+            gates[metric] = GateCell(f"{place_name(where)} {metric}", margin_of(metric).share)
     contest = Contest(Pair(cell, old), Pair(cell, new), where, programs, gates)
     card.contests.append(contest)
     return contest

@@ -14,6 +14,7 @@ from blockmark.runs.store import load_run
 from blockmark.verdict.change_kind import join
 from blockmark.verdict.check import CheckResult
 from blockmark.verdict.gate import Rule
+from blockmark.verdict.margins import QUANTILES
 from blockmark.verdict.stored import GATED, StoredOptions, all_costs, judge_runs
 from blockmark.verdict.waivers import apply_waivers, read_waivers
 from blockmark.workload.builtin import find_scenario
@@ -119,6 +120,13 @@ class CheckRequest:
         return all_costs() if self.all_cells else GATED
 
     @property
+    def quantiles(self) -> tuple[str, ...]:
+        """The quantiles of single steps that are judged; of stored runs none."""
+        if self.baseline is not None or self.deterministic:
+            return ()
+        return tuple(QUANTILES) if self.all_cells else ("p99",)
+
+    @property
     def effort(self) -> Effort:
         """How long it may take."""
         return Effort(
@@ -137,7 +145,7 @@ class CheckRequest:
 
     def asked(self) -> Asked:
         """The cells, targets and metrics. Raises ConfigError."""
-        return Asked.of(self.found_scenarios(), self.impl, self.metrics, self.seed)
+        return Asked.of(self.found_scenarios(), self.impl, self.metrics, self.seed, self.quantiles)
 
     def stored_options(self) -> StoredOptions:
         """How stored runs are judged."""
@@ -233,7 +241,7 @@ def _measured(
         if not request.with_counts or times.interrupted:
             return times
     counts = counting.count_and_judge(
-        asked,
+        replace(asked, quantiles=()),
         before if before is not None else request.counts,
         after,
         timeout_s=request.timeout,
