@@ -293,3 +293,43 @@ def test_a_cut_gzip_gives_a_beginning_of_what_the_whole_gives(
     path.write_bytes(packed[: max(0, len(packed) - cut)])
     part = read_all(path)
     assert part == whole[: len(part)]
+
+
+@pytest.mark.parametrize(
+    ("record", "says"),
+    [
+        (
+            {"input_length": 9, "output_length": 2, "hash_ids": [1]},
+            "it is like mooncake, but its first record lacks timestamp",
+        ),
+        (
+            {"session_id": "a", "delay": 500, "input_length": 9, "output_length": 2,
+             "hash_ids": [1]},
+            "lacks timestamp; its delay counts from the answer before it in its session",
+        ),
+        (
+            {"timestamp": 1, "input_length": 9, "hash_ids": [1]},
+            "it is like mooncake, but its first record lacks output_length",
+        ),
+    ],
+)  # fmt: skip
+def test_a_record_without_a_key_says_which(
+    tmp_path: Path, record: dict[str, object], says: str
+) -> None:
+    path = save(tmp_path / "t.jsonl", json.dumps(record))
+    message = told(path)
+    assert message.startswith(str(path))
+    assert says in message
+
+
+def test_a_later_record_with_a_delay_alone(tmp_path: Path) -> None:
+    first = {"timestamp": 0, "input_length": 9, "output_length": 2, "hash_ids": [1]}
+    turn = {"session_id": "a", "delay": 5, "input_length": 9, "output_length": 2, "hash_ids": [1]}
+    path = save(tmp_path / "t.jsonl", json.dumps(first), json.dumps(turn))
+    assert "line 2: timestamp: is missing; its delay counts from" in told(path)
+
+
+def test_a_block_size_that_the_hashes_cannot_have_names_the_file(tmp_path: Path) -> None:
+    path = save(tmp_path / "t.jsonl", mooncake(600, [1, 2]))
+    with pytest.raises(ConfigError, match=r"t\.jsonl: block_size = 24 does not go with the trace"):
+        summarise(open_trace(path), 24)

@@ -35,6 +35,8 @@ _TOLD_ELSEWHERE = (
     "blocks_taken_per_step",
     "occupancy_mean",
     "occupancy_p95",
+    "token_occupancy_mean",
+    "token_occupancy_p95",
     "program_digest",
     "pack_rows",
 )

@@ -86,7 +86,10 @@ def load_line(*settings: Setting) -> str:
     facts = [setting.facts for setting in settings]
     used = [share for fact in facts if (share := number(fact, "occupancy_p95")) is not None]
     if used:
-        parts.append(f"{_percent(used)} used")
+        slots = [share for fact in facts if (share := number(fact, "token_occupancy_p95"))]
+        parts.append(
+            f"{_percent(used)} used{f' ({_percent(slots)} of token slots)' if slots else ''}"
+        )
     return ", ".join(parts)
 
 

@@ -42,7 +42,7 @@ def read_json_object(path: Path) -> JsonObject:
     if not data.strip():
         raise RunFileError(path, "the file is empty", _DAMAGED)
     try:
-        value = json.loads(data.decode("utf-8"))
+        value = json.loads(data.decode("utf-8-sig"))
     except json.JSONDecodeError as error:
         # At the end, or in a number or word that nothing follows, or inside a text.
         rest = error.doc[error.pos :]

@@ -194,6 +194,13 @@ def occupied_blocks(plan: DecodePlan, block_size: int) -> NDArray[np.int64]:
     )
 
 
+def filled_slots(plan: DecodePlan) -> NDArray[np.int64]:
+    """Token slots that hold a token, after each step of a lifetime; int64 [plan.output]."""
+    import numpy as np
+
+    return np.array([int(plan.lengths(step)[1].sum()) for step in range(plan.output)])
+
+
 def decode_facts(cell: Cell, program: Program) -> dict[str, object]:
     """What a reader needs to know about the load, for the run file.
 
@@ -209,12 +216,15 @@ def decode_facts(cell: Cell, program: Program) -> dict[str, object]:
     ends = -(-(plan.prompts + plan.output) // cell["block_size"])
     taken = float(ends.sum()) / plan.output
     shares = occupied / cell["total_blocks"]
+    filled = filled_slots(plan) / (cell["total_blocks"] * cell["block_size"])
     return {
         "operations_per_step": calls,
         "blocks_taken_per_step": taken,
         "operations_per_sequence_step": (sum(calls.values()) + 3 * taken) / cell["concurrency"],
         "occupancy_mean": float(shares.mean()),
         "occupancy_p95": float(np.quantile(shares, 0.95)),
+        "token_occupancy_mean": float(filled.mean()),
+        "token_occupancy_p95": float(np.quantile(filled, 0.95)),
         "prompt_tokens": int(np.median(plan.prompts)),
         "output_tokens": plan.output,
         "period_steps": plan.period,

@@ -51,6 +51,10 @@ class Blocks:
         """Blocks that somebody names."""
         return self.total - self.num_free
 
+    def length(self, slot: int) -> int:
+        """Blocks of a running slot's table."""
+        return len(self._oracle.tables[slot].blocks)
+
     def blocks_for(self, tokens: int) -> int:
         """ceil(tokens / block_size)."""
         return self._oracle.blocks_for(tokens)

@@ -96,7 +96,7 @@ def _manager_facts(program: Program, config: PoolConfig) -> dict[str, Any]:
     import numpy as np
 
     oracle = Oracle(config)
-    used, running, ended = [], [], []
+    used, filled, running, ended = [], [], [], []
     taken = 0
     for step in range(program.num_steps):
         before = oracle.num_free_blocks
@@ -111,6 +111,7 @@ def _manager_facts(program: Program, config: PoolConfig) -> dict[str, Any]:
         if program.phases[step]:
             taken += max(0, before - oracle.num_free_blocks + len(oracle.released))
             used.append(config.total_blocks - oracle.num_free_blocks)
+            filled.append(_filled_slots(oracle))
             running.append(len(oracle.tables))
         oracle.released.clear()
     steps = max(1, len(used))
@@ -121,6 +122,9 @@ def _manager_facts(program: Program, config: PoolConfig) -> dict[str, Any]:
         "running_mean": mean or 1.0,
         "running_peak": max(running, default=0),
         "occupancy_mean": float(np.mean(used)) / config.total_blocks if used else 0.0,
+        "token_occupancy_mean": (
+            float(np.mean(filled)) / (config.total_blocks * config.block_size) if filled else 0.0
+        ),
         "blocks_peak": max(used, default=0),
         "sequences_ended": len(ended),
     }
@@ -132,6 +136,16 @@ def _manager_facts(program: Program, config: PoolConfig) -> dict[str, Any]:
             "max": float(max(ended)),
         }
     return facts
+
+
+def _filled_slots(oracle: Oracle) -> int:
+    """Token slots that hold a token; those of a shared block count once."""
+    size = oracle.config.block_size
+    empty: dict[int, int] = {}
+    for table in oracle.tables.values():
+        rest = len(table.blocks) * size - table.tokens
+        empty[table.blocks[-1]] = min(rest, empty.get(table.blocks[-1], rest))
+    return len(oracle.ref_counts) * size - sum(empty.values())
 
 
 def _pool_facts(program: Program) -> dict[str, Any]:

@@ -79,7 +79,7 @@ def made_up_requests(cell: Cell) -> list[Request]:
             f"requests = {count:,} generate {int(outputs.sum()):,} tokens, over the "
             f"{MOST_OUTPUT_TOKENS:,} that a program may have; lower requests or output_tokens"
         )
-    arrivals = np.cumsum(gaps(cell["arrival_rate"], cell["arrival_cv"], count, rng))
+    came = np.cumsum(gaps(cell["arrival_rate"], cell["arrival_cv"], count, rng))
     priorities = rng.integers(0, cell["priority_levels"], count)
     shared = rng.random(count) < cell["shared_prefix_fraction"]
     system = cell["shared_prefix_tokens"]
@@ -91,7 +91,7 @@ def made_up_requests(cell: Cell) -> list[Request]:
         requests.append(
             Request(
                 i,
-                float(arrivals[i] - arrivals[0]),
+                float(came[i] - came[0]),
                 prompt,
                 int(outputs[i]),
                 int(priorities[i]),
@@ -99,6 +99,15 @@ def made_up_requests(cell: Cell) -> list[Request]:
             )
         )
     return requests
+
+
+def arrivals(cell: Cell, count: int) -> list[float]:
+    """So many arrival times in seconds, for lengths that a trace gives: as those made up."""
+    import numpy as np
+
+    rng = np.random.default_rng([cell["seed"], 21])
+    came = np.cumsum(gaps(cell["arrival_rate"], cell["arrival_cv"], count, rng))
+    return [float(each) for each in came - came[0]]
 
 
 def _spread(value: object, otherwise: int) -> int | str:

@@ -114,6 +114,10 @@ class Scheduler:
             self._admit(now, budget, written)
         self._decode(written)
         self.tally.occupied.append(self.blocks.used)
+        # Of what is shared all blocks are full, so slots stay empty in last blocks alone.
+        size, hold = self.blocks.block_size, (*self._running, *self._ended)
+        empty = sum(self.blocks.length(each.slot) * size - each.held for each in hold)
+        self.tally.filled.append(self.blocks.used * size - empty)
         self.tally.running.append(len(self._running))
 
     def _free_ended(self) -> None:

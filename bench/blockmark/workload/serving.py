@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from .errors import ConfigError
 from .load import Load
 from .prefix_cache import PrefixCache
-from .requests import MOST_OUTPUT_TOKENS, Request, made_up_requests
+from .requests import MOST_OUTPUT_TOKENS, Request, arrivals, made_up_requests
 from .scenario import CACHE_SLOTS
 from .scheduler import Rules, Scheduler
 
@@ -62,7 +62,12 @@ def serving_load(cell: Cell) -> Load:
         width=cell["max_blocks_per_seq"],
         probe=probe,
     )
-    return Load(program, {**_facts(cell, program, tally), **({"trace": trace} if trace else {})})
+    facts = _facts(cell, program, tally)
+    if trace:
+        facts["trace"] = trace
+        if "arrivals" in trace:
+            facts["notes"] = [f"Times of arrival are {trace['arrivals']}."]
+    return Load(program, facts)
 
 
 def _from_trace(cell: Cell, said: dict[str, Any]) -> list[Request]:
@@ -79,23 +84,19 @@ def _from_trace(cell: Cell, said: dict[str, Any]) -> list[Request]:
         speedup=cell["trace_speedup"],
     )
     cached, size = cell["prefix_cache"] == "on", cell["block_size"]
+    if cached:
+        trace.check_block_size(size)
     requests: list[Request] = []
-    made_up: list[float] | None = None
     generated = 0
     for number, row in enumerate(trace):
-        if row.arrival_s is None and made_up is None:
-            made_up = _arrivals(cell)
-        if made_up is not None and number >= len(made_up):
-            break
         generated += row.output_tokens
         if generated > MOST_OUTPUT_TOKENS:
             raise ConfigError(
                 f"{path}: the first {number + 1:,} requests generate over {MOST_OUTPUT_TOKENS:,} "
                 f"tokens, more than a program may have; set trace_limit"
             )
-        arrival = row.arrival_s if made_up is None else made_up[number]
         chain = block_hashes(row, size) if cached and row.hash_ids else ()
-        assert arrival is not None
+        arrival = row.arrival_s or 0.0
         requests.append(Request(number, arrival, row.prompt_tokens, row.output_tokens, chain=chain))
     if not requests:
         raise ConfigError(f"{path}: no usable request; see `blockmark trace {path}`")
@@ -105,14 +106,14 @@ def _from_trace(cell: Cell, said: dict[str, Any]) -> list[Request]:
     said["skipped"] = dict(trace.skipped)
     said["speedup"] = cell["trace_speedup"]
     said["oddities"] = trace.oddities()
-    if made_up is not None:
-        said["arrivals"] = "made up: the trace has none"
+    if not trace.has_arrivals:
+        for request, arrival in zip(requests, arrivals(cell, len(requests)), strict=True):
+            request.arrival_s = arrival
+        said["arrivals"] = (
+            f"made up, as the trace has none: arrival_rate = {cell['arrival_rate']:g} a second, "
+            f"arrival_cv = {cell['arrival_cv']:g}"
+        )
     return requests
-
-
-def _arrivals(cell: Cell) -> list[float]:
-    """Arrival times for a trace that has lengths alone."""
-    return [request.arrival_s for request in made_up_requests(cell)]
 
 
 def _facts(cell: Cell, program: Program, tally: Tally) -> dict[str, Any]:
@@ -121,6 +122,7 @@ def _facts(cell: Cell, program: Program, tally: Tally) -> dict[str, Any]:
     steps = len(tally.occupied)
     calls = program.counts_per_step()
     occupied = np.array(tally.occupied) / cell["total_blocks"]
+    filled = np.array(tally.filled) / (cell["total_blocks"] * cell["block_size"])
     running = float(np.mean(tally.running)) or 1.0
     taken = tally.blocks_taken / steps
     facts: dict[str, Any] = {
@@ -131,6 +133,8 @@ def _facts(cell: Cell, program: Program, tally: Tally) -> dict[str, Any]:
         "running_mean": running,
         "occupancy_mean": float(occupied.mean()),
         "occupancy_p95": float(np.quantile(occupied, 0.95)),
+        "token_occupancy_mean": float(filled.mean()),
+        "token_occupancy_p95": float(np.quantile(filled, 0.95)),
         "period_steps": program.period,
         "body_steps": program.body_steps,
         "program_digest": program.digest(),

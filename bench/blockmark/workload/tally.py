@@ -25,5 +25,6 @@ class Tally:
     blocks_revived: int = 0
     evicted_blocks: int = 0
     waits: list[tuple[int, float]] = field(default_factory=list)  # steps, seconds
-    occupied: list[int] = field(default_factory=list)  # after each step
+    occupied: list[int] = field(default_factory=list)  # blocks, after each step
+    filled: list[int] = field(default_factory=list)  # token slots that hold a token, then
     running: list[int] = field(default_factory=list)

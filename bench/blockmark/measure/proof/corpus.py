@@ -117,7 +117,7 @@ def read_corpus(folder: Path) -> list[Member]:
     found: list[Member] = []
     for file in sorted([*folder.rglob("*.py"), *folder.rglob("*.hpp")]):
         try:
-            content = file.read_text("utf-8")
+            content = file.read_text("utf-8-sig")
             found += _python(file, content) if file.suffix == ".py" else _native(file, content)
         except (OSError, SyntaxError, ValueError) as error:
             raise ConfigError(f"{file}: can't be read: {error}") from None

@@ -25,7 +25,7 @@ def kept_files(folder: Path) -> list[Path]:
     files = sorted(folder.glob(f"*{_SUFFIX}")) if folder.is_dir() else []
     for file in files:
         try:
-            read_calls(file.read_text("utf-8"), str(file))
+            read_calls(file.read_text("utf-8-sig"), str(file))
         except (OSError, UnicodeDecodeError) as error:
             raise ConfigError(f"{file}: can't be read: {error}") from None
         except WrittenError as error:

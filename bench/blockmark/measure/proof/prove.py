@@ -160,7 +160,7 @@ class Proof:
 
         manager = self.impl.make_manager(self.cell)
         search = search_of(self.impl, self.cell, self.job["seed"], self._left_out, manager)
-        search.replay([read_calls(Path(f).read_text("utf-8"), f) for f in files])
+        search.replay([read_calls(Path(f).read_text("utf-8-sig"), f) for f in files])
         if seconds:
             search.run(seconds, self.job.get("search_programs"))
         self.notes = [search.summary]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from blockmark.workload.errors import ConfigError
 
-from .known import header_of, quote
+from .known import NO_ARRIVAL, header_of, quote
 
 if TYPE_CHECKING:
     from .format import Format
@@ -110,7 +110,8 @@ class JsonRows:
             self.ignored.update(dict.fromkeys(unknown[: _MOST_IGNORED - len(self.ignored)]))
         for name in self._form.needed:
             if name not in record:
-                raise FieldError(name, "is missing")
+                late = name == self._form.arrival and "delay" in record
+                raise FieldError(name, "is missing" + (NO_ARRIVAL if late else ""))
         arrival, prompt, output, ids = (
             None if name is None else record[name] for name in _asked(self._form)
         )

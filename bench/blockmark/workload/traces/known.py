@@ -21,6 +21,11 @@ FORMATS: dict[str, Format] = {
     form.name: form for form in (AZURE, BURSTGPT, MOONCAKE, BAILIAN, VIDUR, LENGTHS)
 }
 _LONGEST_QUOTE = 60
+# Of records that have one in place of a time of arrival.
+NO_ARRIVAL = (
+    "; its delay counts from the answer before it in its session, which no trace knows: give each "
+    "record its time"
+)
 
 
 def quote(value: object) -> str:
@@ -56,8 +61,7 @@ def find_format(path: str, first: str, name: str | None) -> Format:
         best = max(fits.values(), key=lambda form: len(form.needed) + len(form.marks), default=None)
         if best is None:
             raise ConfigError(
-                f"{path}: in no known trace format; its first line is {quote(first)}; "
-                f"known: {'; '.join(form.described for form in FORMATS.values())}"
+                f"{path}: in no known trace format; {_why_none(seen, is_json, first)}"
             )
         return best
     form = named_format(name)
@@ -71,6 +75,22 @@ def find_format(path: str, first: str, name: str | None) -> Format:
         problem = f"its {'first record' if is_json else 'header'} lacks {', '.join(lacking)}"
     others = f"; it looks like {' or '.join(fits)}" if fits else ""
     raise ConfigError(f"{path}: not in the format {name}: {problem}{others}")
+
+
+def _why_none(seen: set[str], is_json: bool, first: str) -> str:
+    """What keeps a file from being in the format that it is most like, if it is like one."""
+    lacks = {
+        form.name: [column for column in form.needed if not _has(form, seen, column)]
+        for form in FORMATS.values()
+        if is_json is (form.kind == "jsonl")
+    }
+    name = min(lacks, key=lambda each: (len(lacks[each]), -len(FORMATS[each].needed)), default="")
+    if name and len(lacks[name]) < len(FORMATS[name].needed):
+        where = "first record" if is_json else "header"
+        why = NO_ARRIVAL if "delay" in seen and FORMATS[name].arrival in lacks[name] else ""
+        return f"it is like {name}, but its {where} lacks {', '.join(lacks[name])}{why}"
+    known = "; ".join(form.described for form in FORMATS.values())
+    return f"its first line is {quote(first)}; known: {known}"
 
 
 def header_of(line: str) -> list[str]:

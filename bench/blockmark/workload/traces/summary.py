@@ -33,6 +33,7 @@ def summarise(trace: Trace, block_size: int) -> dict[str, Any]:
     read until then is counted. Raises ConfigError if nothing was read, and where the
     trace's hash ids do not go with the block size.
     """
+    trace.check_block_size(block_size)
     lengths = _Lengths(block_size)
     gaps = _Gaps()
     sharing = Sharing(trace.hash_block, block_size) if trace.hash_block else None

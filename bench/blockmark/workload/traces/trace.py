@@ -10,6 +10,7 @@ from blockmark.workload.errors import ConfigError
 
 from .fields import CsvRows, FieldError, JsonRows, Rows, ids, tokens
 from .format import SECOND, Format
+from .hashes import split_or_merge
 from .known import find_format, named_format
 from .lines import DamagedFileError, Lines
 from .request import Request
@@ -86,6 +87,14 @@ class Trace:
     def hash_block(self) -> int:
         """Tokens that one hash id stands for; 0 if the trace has none."""
         return self.form.hash_block
+
+    def check_block_size(self, block_size: int) -> None:
+        """Raises ConfigError where blocks of this size can't be had from its hash ids."""
+        if self.hash_block:
+            try:
+                split_or_merge(self.hash_block, block_size)
+            except ConfigError as error:
+                raise ConfigError(f"{self.path}: {error}") from None
 
     def __iter__(self) -> Iterator[Request]:
         """Read the file. Raises ConfigError for a row that can't be read, by line and field,
