@@ -13,10 +13,12 @@ import typer
 from .completion import among, complete_run
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from blockmark.runs.model import Run
 
 MAIN_TABLE, LADDER = "main table", "ladder"
-_FORMATS = ("md", "junit", "github", "openmetrics")
+_FORMATS = ("md", "html", "csv", "junit", "github", "openmetrics")
 
 
 def command(
@@ -62,9 +64,10 @@ def command(
 ) -> int:
     """Write report.md and its pictures for a run, or what another tool reads.
 
-    With two RUNs the report sets the second against the first. junit: test results of the
-    cells; github: annotations, and the table in the step summary; openmetrics: a text file
-    for Prometheus, replaced as a whole. It needs neither a compiler nor an implementation.
+    With two RUNs the report sets the second against the first. html: one page with all values,
+    for a browser; csv: a line for each value; junit: test results of the cells; github:
+    annotations, and the table in the step summary; openmetrics: a text file for Prometheus,
+    replaced as a whole. It needs neither a compiler nor an implementation.
     """
     from blockmark.runs.store import folder_of, load_run
 
@@ -131,13 +134,21 @@ def _for_tools(run: Run, format: str, output: Path | None) -> None:
         elif summary:
             append_file(Path(summary), run_summary(run).encode(), "the step summary")
         return
-    if format == "junit":
-        from blockmark.report.junit import render_run_junit as render
-    else:
-        from blockmark.report.openmetrics import render_openmetrics as render
-    text = render(run)
+    text = _renderer(format)(run)
     if output is None:
         typer.echo(text, nl=False)
     else:
         write_file(output, text.encode(), f"the {format} file")
         typer.echo(output)
+
+
+def _renderer(format: str) -> Callable[[Run], str]:
+    if format == "html":
+        from blockmark.report.page import render_page as render
+    elif format == "csv":
+        from blockmark.report.long_table import render_csv as render
+    elif format == "junit":
+        from blockmark.report.junit import render_run_junit as render
+    else:
+        from blockmark.report.openmetrics import render_openmetrics as render
+    return render
