@@ -261,3 +261,26 @@ def test_a_terminal_gets_colour_unless_it_asks_for_none(tmp_path: Path) -> None:
     assert f"{ESCAPE}[33m" not in without
     assert re.search(rf"{ESCAPE}\[[\d;]*(?:3|4|9)\dm", without) is None
     assert in_terminal(tmp_path, TERM="dumb") == plain
+
+
+def test_one_reason_is_told_once_for_all_that_it_holds_for() -> None:
+    content = make_run(impls=("vector/cpp", "flat-stack/cpp"))
+    reason = "the probe saw 12 ns, so the cache was warm"
+    for cell in content["cells"]:
+        for name in ("take_ns", "give_ns", "append_ns"):
+            cell["metrics"][name] = {
+                "value": None, "unit": "ns", "source": "clock", "unavailable": reason,
+            }  # fmt: skip
+    text = " ".join(screen(content, 100).split())
+    assert text.count(reason) == 1
+    told = re.search(r"Not measured: (\S+), (\S+), (\S+) of vector/cpp, flat-stack/cpp: the", text)
+    assert told is not None
+    assert set(told.groups()) == {"take_ns", "give_ns", "append_ns"}
+
+
+def test_a_hint_for_code_of_ones_own_stands_where_it_fits() -> None:
+    content = make_run(impls=("vector/cpp",))
+    assert "Yours: " in screen(content, 100)
+    # Who measures their own knows how.
+    content["implementations"][0]["origin"] = {"path": "mine.py", "digest": "0123456789abcdef"}
+    assert "Yours: " not in screen(content, 100)

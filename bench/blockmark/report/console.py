@@ -116,7 +116,7 @@ def print_run(
     gaps = [*unmeasured_metrics(run), *general_gaps(run)]
     if gaps:
         screen.say(f"Not measured: {'; '.join(gaps)}.")
-    _print_closing(screen, saved, report)
+    _print_closing(screen, run, saved, report)
 
 
 def print_sheet(sheet: Sheet, *, stream: IO[str] | None = None, width: int | None = None) -> None:
@@ -259,9 +259,12 @@ def _print_sweep(screen: Screen, run: Run, sweep: Sweep) -> list[str]:
     return [note for table in tables for note in table.notes]
 
 
-def _print_closing(screen: Screen, saved: str | None, report: str | None) -> None:
+def _print_closing(screen: Screen, run: Run, saved: str | None, report: str | None) -> None:
+    # A hint for who has measured nothing of their own yet, where a manager is what is measured.
+    replayed = any(view_of(sweep) is None for sweep in sweeps(run))
+    hint = replayed and not any(info.origin for info in run.implementations)
     places = [f"{label}: {path}" for label, path in (("Saved", saved), ("Report", report)) if path]
-    pieces = [screen.printable(piece) for piece in (_YOURS, *places)]
+    pieces = [screen.printable(piece) for piece in (*([_YOURS] if hint else []), *places)]
     for line in _side_by_side(pieces, screen.width):
         screen.line(((line, "plain"),))
 

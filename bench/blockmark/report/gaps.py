@@ -22,9 +22,9 @@ _NUMBER = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?", re.ASCII)
 def unmeasured_metrics(
     run: Run, quantiles: Iterable[str] = ("p99",), *, proofs: bool = False
 ) -> list[str]:
-    """A line for each reason why a metric of a measured cell has no value.
+    """A line for each reason why metrics of measured cells have no value.
 
-    The line names whom it concerns. Of a distribution those quantiles are looked at
+    The line names which, and whom it concerns. Of a distribution those quantiles are looked at
     that are named. Reasons that differ only in their numbers are one, and so are the
     counters that lack a value for the same reason. With `proofs`, also what only shows
     that a condition held.
@@ -47,10 +47,18 @@ def unmeasured_metrics(
             key = _COUNTERS if is_counter else name, words
             impls.setdefault(key, {})[cell.impl] = None
             reasons.setdefault(key, []).append(reason)
-    lines = []
+    # What lacks for one reason and of the same implementations is said once.
+    alike: dict[tuple[str, tuple[str, ...]], list[str]] = {}
     for (name, words), whose in impls.items():
-        what = name if name != _COUNTERS else counter_words(lacking[words], present[words])
-        lines.append(f"{what} of {_names(list(whose))}: {merged(reasons[name, words])}")
+        alike.setdefault((words, tuple(whose)), []).append(name)
+    lines = []
+    for (words, impls_of), names in alike.items():
+        told = [
+            counter_words(lacking[words], present[words]) if name == _COUNTERS else name
+            for name in names
+        ]
+        every = [reason for name in names for reason in reasons[name, words]]
+        lines.append(f"{_names(told)} of {_names(list(impls_of))}: {merged(every)}")
     return lines
 
 
@@ -113,7 +121,7 @@ def general_gaps(run: Run) -> list[str]:
     replayed = any(view_of(sweep) is None for sweep in sweeps(run))
     lines = lacking_counters(run) if replayed or not run.settings else []
     if not run.complete:
-        lines.append("the run was interrupted; what is missing was not reached")
+        lines.append("the run was interrupted, so the rest was not reached")
     return lines
 
 
@@ -145,7 +153,7 @@ def merged(reasons: list[str]) -> str:
     return text
 
 
-def _names(impls: list[str]) -> str:
-    if len(impls) <= _MOST_NAMES:
-        return ", ".join(impls)
-    return f"{', '.join(impls[:_MOST_NAMES])} and {len(impls) - _MOST_NAMES} more"
+def _names(names: list[str]) -> str:
+    if len(names) <= _MOST_NAMES:
+        return ", ".join(names)
+    return f"{', '.join(names[:_MOST_NAMES])} and {len(names) - _MOST_NAMES} more"
