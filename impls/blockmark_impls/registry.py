@@ -354,7 +354,8 @@ def _renamed(alias: str, chosen: list[Implementation]) -> list[Implementation]:
 
 
 _TARGET = re.compile(
-    r"(?:(?P<alias>[^=\[\]:]*)=)?(?P<body>[^\[\]]+)(?:\[(?P<parameters>[^\[\]]*)\])?"
+    # Parameters are the brackets at its end; others are part of a path.
+    r"(?:(?P<alias>[^=\[\]:]*)=)?(?P<body>.+?)(?:\[(?P<parameters>[^\[\]]*)\])?"
 )
 
 
