@@ -475,13 +475,14 @@ def test_controls() -> None:
             native.RawArray(16, 2, 2, 8, id_bits=16).replay(program(steps), 0, 1)
     with pytest.raises(ValueError, match="id_bits"):
         native.RawArray(16, 2, 2, 8, id_bits=8)
-    # A floor copies its rows and has no lengths: -1 is what nobody wrote.
-    rows = records(
-        native.RawArray(4, 2, 2, 2, id_bits=16).replay_answers(
-            program([(1, [(PACK, [(1,)]), (TAKE, [(0, 2)])])]), 0, 1
-        )
-    )
-    assert rows == [(0, [-1, 1, 1]), (1, [0, 1])]
+    # A floor packs what it has of a row, zeros behind it, and writes no length (-1). It takes
+    # ids as they lie, which is from the back.
+    steps = [(1, [(ALLOCATE, [(1, 2)]), (PACK, [(1,)]), (TAKE, [(0, 2)])])]
+    for bits in (16, 32, 64):
+        raw = native.RawArray(4, 2, 2, 2, id_bits=bits)
+        rows = dict(records(raw.replay_answers(program(steps), 0, 1)))
+        assert rows[1] == [-1, 0, 0]
+        assert rows[2] == [2, 1]
     null = native.null_manager_class(16, 2, 2, 8)
     answered = records(null.replay_answers(program([(1, every)]), 0, 1))
     assert [index for index, _ in answered] == [2, 3, 4, 5, 6, 8, 9, 11]
@@ -490,6 +491,24 @@ def test_controls() -> None:
     assert null.lookup(0, 5) == 5
     assert null.append_slot(77) is None
     assert null.can_allocate(1000)
+
+
+def test_an_empty_loop_takes_a_batch_in_one_call_as_a_pool_does() -> None:
+    """What no pool can be below: many blocks cost the empty loop hardly more than one."""
+    single: list[Run] = [(TAKE, [(handle, 1) for handle in range(512)])]
+    single += [(GIVE, [(handle,) for handle in range(512)])]
+    batch: list[Run] = [(TAKE, [(0, 512)]), (GIVE, [(0,)])]
+    ns = {}
+    for name, asked in (("single", single), ("batch", batch)):
+        made = program([(1, asked)])
+        for target, make in (
+            ("null", lambda: native.null_manager_class(512, 1, 1, 1)),
+            ("stack", lambda: native.pool_class("stack", 16)(512)),
+        ):
+            pool = make()
+            ns[name, target] = min(pool.replay(made, 0, 20)[0] for _ in range(20))
+    assert ns["batch", "null"] * 3 < ns["batch", "stack"]
+    assert ns["batch", "null"] * 20 < ns["single", "null"]
 
 
 def test_a_flat_chain_is_much_faster_than_a_hash_chain() -> None:

@@ -18,22 +18,23 @@ Standing = Literal["above", "in its noise", "below"]
 
 
 def stands(value: MetricValue, control: MetricValue) -> Standing | None:
-    """How a cost stands to its control, by lower quartiles and the control's middle half.
+    """How a cost stands to its control, by lower quartiles and the control's rounds.
 
-    None if that cannot be known: either was not measured, or the control has only one round
-    and the cost is not below it. Raises ValueError if the two have different units.
+    `below` is what is less than the least round of the control. None if it cannot be known:
+    either was not measured, or the control has only one round and the cost is not below it.
+    Raises ValueError if the two have different units.
     """
     if value.value is None or control.value is None:
         return None
     if value.unit != control.unit:
         raise ValueError(f"{value.unit} against {control.unit} tells nothing")
-    above = value.value - control.value
-    if above < 0:
+    if value.value < min(control.values):
         return "below"
     noise = spread(control.values)
     if noise is None:
         return None
-    return "in its noise" if above < SPREADS * noise or above == 0 else "above"
+    above = value.value - control.value
+    return "in its noise" if above < SPREADS * noise or above <= 0 else "above"
 
 
 def standing(

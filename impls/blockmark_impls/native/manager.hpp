@@ -14,6 +14,7 @@
 #include "aligned_array.hpp"
 #include "contract.hpp"
 #include "op.hpp"
+#include "widen.hpp"
 
 namespace blockmark {
 
@@ -364,19 +365,6 @@ class Manager {
       }
     }
     for (logical = end; logical < width; ++logical) out[logical] = 0;
-  }
-
-  // Neither check nor call, so it is vectorised. The ids go in chunks of 64 because the
-  // exit of a loop of 32 short turns is mispredicted once a row, which made the packing of
-  // full rows up to 1.8 times as slow.
-  [[gnu::always_inline]] static void widen(const id_type* ids, std::int64_t count,
-                                           std::int32_t* __restrict out) {
-    constexpr std::int64_t chunk = 64;
-    std::int64_t at = 0;
-    for (; at + chunk <= count; at += chunk) {
-      for (std::int64_t i = 0; i < chunk; ++i) out[at + i] = static_cast<std::int32_t>(ids[at + i]);
-    }
-    for (; at < count; ++at) out[at] = static_cast<std::int32_t>(ids[at]);
   }
 
   Sizes sizes_;

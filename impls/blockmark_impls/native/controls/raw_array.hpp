@@ -4,14 +4,14 @@
 //   LOOKUP, LOOKUP_CHAIN   one load from an array of the table's size and row length, at
 //                          seq * row + logical, without any check. The contents are an
 //                          ascending pattern; no operation changes them.
-//   TAKE, GIVE             an index stack popped and pushed one id at a time, its top
-//                          loaded from memory and stored back for every id.
-//   ALLOCATE, EXTEND,      as many pops, each id stored to its place in a row, or as many
-//   APPEND, TRUNCATE,      pushes, each id loaded from its row: the same traffic of ids
-//   FREE                   as a table has, but no ref counts. Only the block count and
-//                          the free slots of each sequence are kept, to know how many.
-//   PACK                   memcpy of the packed int32 bytes of the same rows, each of
-//                          the full width.
+//   TAKE, GIVE             an index stack, from whose top as many ids are copied as are
+//                          asked for; the top is loaded from memory and stored back once.
+//   ALLOCATE, EXTEND,      the same copy, to the ids' places in a row, or from there back:
+//   APPEND, TRUNCATE,      the same traffic of ids as a table has, but no ref counts. Only
+//   FREE                   the block count and the free slots of each sequence are kept,
+//                          to know how many.
+//   PACK                   the ids of a row, as many as the sequence has blocks, widened to
+//                          int32 (copied where they are int32), and zeros behind them.
 //
 // A pop of an empty stack and a row that would overflow are errors, once an operation,
 // so that a wrong program cannot write outside.
@@ -25,6 +25,7 @@
 #include "../op.hpp"
 #include "../program.hpp"
 #include "../tables/flat.hpp"
+#include "../widen.hpp"
 
 namespace blockmark {
 
@@ -48,9 +49,21 @@ class RawStack {
     reload();
     ids_[top_++] = id;
   }
+  // In the order in which they lie, since nobody asks a floor which ids these are.
+  void take(std::int64_t k, Id* out) {
+    reload();
+    top_ -= k;
+    std::memcpy(out, ids_.data() + top_, bytes_of(k));
+  }
+  void give(const Id* ids, std::int64_t k) {
+    reload();
+    std::memcpy(ids_.data() + top_, ids, bytes_of(k));
+    top_ += k;
+  }
   std::int64_t bytes() const { return ids_.bytes(); }
 
  private:
+  static std::size_t bytes_of(std::int64_t k) { return static_cast<std::size_t>(k) * sizeof(Id); }
   // The top must be in memory before, and may have changed after.
   [[gnu::always_inline]] void reload() { asm volatile("" : "+m"(top_)); }
 
@@ -74,7 +87,6 @@ class RawArray {
         stride_(sizes.max_blocks_per_seq + row_pad_),
         array_(product(sizes.max_seqs, stride_), Id{0}),
         rows_(array_.size(), Id{0}),
-        packed_(product(sizes.max_seqs, sizes.max_blocks_per_seq), 1),
         sequences_(sizes.max_seqs, Sequence{}),
         stack_(sizes.total_blocks) {
     for (std::int64_t i = 0; i < array_.size(); ++i) array_[i] = static_cast<Id>(i);
@@ -134,23 +146,23 @@ class RawArray {
       throw_bad_truncate(seq, num_tokens);
     }
     const std::int64_t blocks = (num_tokens - 1) / sizes_.block_size + 1;
-    const Id* row = rows_.data() + seq * stride_;
-    for (std::int64_t i = s.end; i-- > blocks;) stack_.give(row[i]);
+    stack_.give(rows_.data() + seq * stride_ + blocks, s.end - blocks);
     s.end = static_cast<std::int32_t>(blocks);
     s.room = static_cast<std::int32_t>(blocks * sizes_.block_size - num_tokens);
   }
   void free(std::int64_t seq) {
     Sequence& s = sequences_[seq];
-    const Id* row = rows_.data() + seq * stride_;
-    for (std::int64_t i = 0; i < s.end; ++i) stack_.give(row[i]);
+    stack_.give(rows_.data() + seq * stride_, s.end);
     s = Sequence{};
   }
 
   void write_block_tables(const std::int32_t* seqs, std::int64_t count, std::int32_t* out,
                           std::int64_t width, std::int32_t*) const {
     for (std::int64_t i = 0; i < count; ++i) {
-      std::memcpy(out + i * width, packed_.data() + seqs[i] * sizes_.max_blocks_per_seq,
-                  static_cast<std::size_t>(width) * sizeof(std::int32_t));
+      const std::int64_t end = sequences_[seqs[i]].end;
+      std::int32_t* row = out + i * width;
+      widen(rows_.data() + seqs[i] * stride_, end, row);
+      for (std::int64_t k = end; k < width; ++k) row[k] = 0;
     }
   }
 
@@ -170,10 +182,14 @@ class RawArray {
         beyond <= sizes_.block_size ? 1 : (beyond - 1) / sizes_.block_size + 1;
     if (fresh > sizes_.max_blocks_per_seq - s.end) throw_too_long(seq, sizes_.max_blocks_per_seq);
     if (fresh > stack_.num_free()) throw_out_of_blocks(fresh, stack_.num_free());
-    Id* row = rows_.data() + seq * stride_;
-    const std::int64_t end = s.end + fresh;
-    for (std::int64_t i = s.end; i < end; ++i) row[i] = stack_.take();
-    s.end = static_cast<std::int32_t>(end);
+    Id* row = rows_.data() + seq * stride_ + s.end;
+    // A call of memcpy for one id would cost more than the id.
+    if (fresh == 1) {
+      *row = stack_.take();
+    } else {
+      stack_.take(fresh, row);
+    }
+    s.end += static_cast<std::int32_t>(fresh);
     s.room = static_cast<std::int32_t>(fresh * sizes_.block_size - beyond);
   }
 
@@ -182,7 +198,6 @@ class RawArray {
   std::int64_t stride_;
   AlignedArray<Id> array_;
   AlignedArray<Id> rows_;
-  AlignedArray<std::int32_t> packed_;
   AlignedArray<Sequence> sequences_;
   RawStack<Id> stack_;
 };
