@@ -30,6 +30,7 @@ def the(found: list[dict[str, Any]], **facts: Any) -> dict[str, Any]:
 def test_a_value_has_a_row_with_all_that_it_is_of(tmp_path: Path) -> None:
     content = make_run()
     find_cell(content, "vector/cpp")["metrics"]["step_ns"] = scalar([7.0, 3.0, 5.0, 4.0, 6.0])
+    find_cell(content, "null/cpp")["metrics"]["step_ns"] = scalar([1.0] * 5)
     (tmp_path / "run.json").write_text(json.dumps(content))
     for path in (tmp_path, tmp_path / "run.json", str(tmp_path)):
         row = the(
@@ -77,8 +78,22 @@ def test_a_value_has_a_row_with_all_that_it_is_of(tmp_path: Path) -> None:
             "approximate": True,
             "rounds": 5,
             "unavailable": None,
+            "floor": "above",
             "values": [7.0, 3.0, 5.0, 4.0, 6.0],
         }
+
+
+def test_a_cost_says_how_it_stands_to_its_floor() -> None:
+    content = make_run()
+    for impl, cost in (("null/cpp", 9.0), ("vector/cpp", 8.0), ("flat-stack/cpp", 9.0)):
+        find_cell(content, impl)["metrics"]["step_ns"] = scalar([cost] * 5)
+    found = {
+        row["impl"]: row["floor"]
+        for row in rows(content)
+        if (row["metric"], row["param_block_size"]) == ("step_ns", 16)
+    }
+    assert (found["vector/cpp"], found["flat-stack/cpp"]) == ("below", "in its noise")
+    assert (found["hash-map/cpp"], found["null/cpp"]) == ("above", None)
 
 
 def test_every_value_of_the_file_is_there_once() -> None:

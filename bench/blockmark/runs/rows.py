@@ -12,7 +12,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from blockmark.runs.model import Cell, MetricValue, Quantile, Run, canonical
+from blockmark.runs.floors import standing
+from blockmark.runs.model import Cell, ImplementationInfo, MetricValue, Quantile, Run, canonical
 from blockmark.runs.store import load_run
 
 Row = dict[str, Any]
@@ -32,8 +33,11 @@ def rows_of(run: Run, *, rounds: bool = False) -> list[Row]:
     `scenario impl scheme tier profile kind call_style status reason` of the cell, and its
     params as `param_NAME`, those with parts as JSON; `path digest commit dirty` of a user's
     own code;
-    `metric quantile unit source value low high approximate rounds unavailable` of the
-    value. Units are those of the run file: ns, bytes, share (of one), count, 1/s.
+    `metric quantile unit source value low high approximate rounds unavailable floor` of the
+    value. `low` and `high` are the range of the rounds; `floor` is how a cost stands to that
+    of the empty loop, or of the same work on a plain array: `above`, `in its noise` (less
+    than three times the loop's spread above it) or `below`, None where there is none. Units
+    are those of the run file: ns, bytes, share (of one), count, 1/s.
 
     A distribution has a row for each of its quantiles (`p50` ... `max`), other metrics one
     with quantile None. What is unavailable has value None and the reason; a cell that was
@@ -61,7 +65,11 @@ def rows_of(run: Run, *, rounds: bool = False) -> list[Row]:
             "reason": cell.reason or None,
             **{f"param_{name}": column[place] for name, column in params.items()},
         }
-        found += [front | value for value in _values(cell, rounds)]
+        cells = run.cells_of(cell.key.setting)
+        found += [
+            front | value | {"floor": _floor(value, cell, cells, infos)}
+            for value in _values(cell, rounds)
+        ]
     return found
 
 
@@ -119,6 +127,18 @@ def _value(
     if rounds:
         row["values"] = [float(each) for each in estimate.values]
     return row
+
+
+def _floor(
+    value: Row,
+    cell: Cell,
+    cells: tuple[Cell, ...],
+    infos: Mapping[str, ImplementationInfo],
+) -> str | None:
+    if value["metric"] is None or value["value"] is None:
+        return None
+    address = ".".join(filter(None, (value["metric"], value["quantile"])))
+    return standing(cell, address, cells, infos)
 
 
 def _nothing(rounds: bool) -> Row:
