@@ -41,7 +41,7 @@ def burn(seconds):
         pass
 
 def say(**more):
-    print(json.dumps({"status": "ok", **more}), flush=True)
+    print(job["mark"] + json.dumps({"status": "ok", **more}), flush=True)
 
 """
 SPIN = "while True: pass"

@@ -29,8 +29,8 @@ pytestmark = pytest.mark.alone
 # in a turn instead of playing it, and a file that it writes its turns to.
 FAKE = """
 import json, os, signal, sys, time
-say = lambda **answer: print(json.dumps({"status": "ok", **answer}), flush=True)
 job = json.loads(sys.stdin.readline())
+say = lambda **answer: print(job["mark"] + json.dumps({"status": "ok", **answer}), flush=True)
 if job.get("before_ready"):
     print("no luck", file=sys.stderr)
     sys.exit(3)
@@ -55,7 +55,7 @@ for line in sys.stdin:
         if job.get("hang") == number:
             time.sleep(600)
         if job.get("raise") == number:
-            print(json.dumps({"status": "failed", "reason": "ValueError: bad"}), flush=True)
+            say(status="failed", reason="ValueError: bad")
             sys.exit()
         with open(job["log"], "a") as log:
             print(job["name"], json.dumps(message), file=log)

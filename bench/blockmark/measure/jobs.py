@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from blockmark import reaper
 from blockmark.interrupts import interrupted
 
+from .answers import read_answer
 from .limits import PATIENCE_S, Watch
 from .machine import usable_cores
 
@@ -37,16 +38,16 @@ class ProcessMark:
     """
 
     def __init__(self) -> None:
-        self._text = f"{reaper.TOKEN}-{next(_numbers):06d}"
+        self.text = f"{reaper.TOKEN}-{next(_numbers):06d}"
 
     def put_on(self, environment: Mapping[str, str]) -> dict[str, str]:
         """The environment with the mark."""
-        return {**environment, "BLOCKMARK_JOB": self._text}
+        return {**environment, "BLOCKMARK_JOB": self.text}
 
     def end_all(self, leader: int) -> None:
         """End a process that leads a session and all that it has started, in whatever session."""
         end_group(leader)
-        reaper.end_marked(self._text)
+        reaper.end_marked(self.text)
 
 
 def worker_environment() -> dict[str, str]:
@@ -82,8 +83,9 @@ class Job:
         # Threads use CPU time on several cores at once; without a study of them a job has
         # one thread, whose CPU time is at most the wall time.
         cores = min(usable_cores(), request.get("params", {}).get("threads", 1))
-        self._request = json.dumps({**request, "cpu_limit": timeout * cores})
         self._mark = ProcessMark()
+        request = {**request, "mark": self._mark.text, "cpu_limit": timeout * cores}
+        self._request = json.dumps(request)
         # A session of its own: an interrupt at the terminal reaches only the parent,
         # which then ends the worker's whole group.
         self._process = subprocess.Popen(
@@ -145,20 +147,11 @@ class Job:
                     stream.close()
 
     def _read_answer(self, code: int, out: str, err: str) -> dict[str, Any]:
-        if code != 0 or not out:
-            return broken_off(code, err, self._watch)
-        return read_line(out.splitlines()[-1])
-
-
-def read_line(line: str | bytes) -> dict[str, Any]:
-    """A process's answer, or that it is none."""
-    try:
-        answer = json.loads(line)
-    except ValueError:
-        answer = None
-    if not isinstance(answer, dict):
-        return {"status": "failed", "reason": "the process's answer is not JSON"}
-    return answer
+        if code == 0:
+            for line in reversed(out.split("\n")):
+                if (answer := read_answer(line, self._mark.text)) is not None:
+                    return answer
+        return broken_off(code, err, self._watch)
 
 
 def no_answer(spent: str) -> dict[str, Any]:

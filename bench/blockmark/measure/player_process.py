@@ -10,7 +10,8 @@ import tempfile
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from .jobs import COMMAND, ProcessMark, broken_off, no_answer, read_line, worker_environment
+from .answers import read_answer
+from .jobs import COMMAND, ProcessMark, broken_off, no_answer, worker_environment
 from .limits import PATIENCE_S, Watch
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ class PlayerProcess:
         assert self._process.stdout is not None
         self._to, self._from = self._process.stdin, self._process.stdout
         self._watch = Watch(self._process.pid, timeout)
-        self.say({**request, "cpu_limit": timeout})
+        self.say({**request, "mark": self._mark.text, "cpu_limit": timeout})
 
     def say(self, message: dict[str, Any]) -> None:
         """Send a message; that nobody reads it is told by the next answer."""
@@ -73,7 +74,7 @@ class PlayerProcess:
 
         Raises KeyboardInterrupt if it was told to stop.
         """
-        while b"\n" not in self._read:
+        while (answer := self._next()) is None:
             ready, _, _ = select.select([self._from], [], [], PATIENCE_S)
             if ready:
                 data = os.read(self._from.fileno(), 1 << 16)
@@ -85,8 +86,16 @@ class PlayerProcess:
             elif spent := self._watch.overdue():
                 self.kill()
                 return no_answer(spent)
-        line, _, self._read = self._read.partition(b"\n")
-        return read_line(line)
+        return answer
+
+    def _next(self) -> dict[str, Any] | None:
+        """The next answer of those that have come."""
+        while b"\n" in self._read:
+            line, _, self._read = self._read.partition(b"\n")
+            answer = read_answer(line.decode(errors="replace"), self._mark.text)
+            if answer is not None:
+                return answer
+        return None
 
     def kill(self) -> None:
         """End it and all that it started. Nothing if it has ended."""

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import gc
 import json
-import os
 import random
 import sys
 from dataclasses import dataclass
@@ -27,6 +26,7 @@ from blockmark.workload.program import Op, Program
 from blockmark_impls.contract import PoolConfig
 from blockmark_impls.registry import resolve
 
+from .answers import Answers
 from .conditions import set_collector
 from .probes.timing import Cursor
 from .replay import MissingOperationsError, PythonReplay, bind
@@ -64,9 +64,9 @@ def main() -> None:
     """Simulate what stdin asks for."""
     from blockmark_impls import _native
 
-    answer = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)
+    answers = Answers()
     request = json.load(sys.stdin)
+    answers.begin_with(request["mark"])
     if not _native.running_on_valgrind():
         raise SystemExit("this process is not under valgrind, or the core lacks its header")
     impl = resolve(request["impl"])[0]
@@ -75,8 +75,7 @@ def main() -> None:
             result = {"status": "ok", **simulate_cell(impl, job)}
         except Exception as error:  # the implementation's: a result of its own
             result = {"status": "failed", "reason": one_line(error)}
-        answer.write(json.dumps({"cell": job["cell"], **result}, allow_nan=False) + "\n")
-        answer.flush()
+        answers.say({"cell": job["cell"], **result})
 
 
 def simulate_cell(impl: Implementation, job: dict[str, Any]) -> dict[str, Any]:

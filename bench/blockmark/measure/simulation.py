@@ -9,22 +9,20 @@ as many processes as there are processors run side by side.
 from __future__ import annotations
 
 import json
-import os
 import queue
-import signal
 import subprocess
 import tempfile
 import threading
 from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from blockmark.runs.metrics.counters import operation_of
 
-from .jobs import why_ended
+from .answers import read_answer
+from .jobs import ProcessMark, why_ended
 from .limits import PATIENCE_S, Watch
 from .probes.callgrind import callgrind_command, callgrind_environment, of_fixed_size
 from .probes.callgrind_dumps import DumpError, counter_metrics, events_of, parse_dump
@@ -163,7 +161,8 @@ class _Process:
         self._gross = {job["cell"] for job in request["cells"] if not job.get("net", True)}
         self._out = folder / "out"
         self._errors = folder / "errors"
-        (folder / "request").write_text(json.dumps(request))
+        self._mark = ProcessMark()
+        (folder / "request").write_text(json.dumps({**request, "mark": self._mark.text}))
         self._dumps: dict[str, dict[str, int]] = {}
         self._read: set[str] = set()
         self._timed_out = ""
@@ -184,8 +183,7 @@ class _Process:
         return self
 
     def __exit__(self, *_: object) -> None:
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(self._process.pid, signal.SIGKILL)
+        self._mark.end_all(self._process.pid)
         self._process.wait()
         if self._process.stdout:
             self._process.stdout.close()
@@ -214,8 +212,7 @@ class _Process:
             if line is None:
                 self._process.wait()
                 return
-            if line.endswith(b"\n"):
-                answer = json.loads(line)
+            if (answer := read_answer(line.decode(errors="replace"), self._mark.text)) is not None:
                 cell = answer.pop("cell")
                 counted = self._with_totals if cell in self._gross else self._with_metrics
                 yield cell, self._with_counts(answer, counted)

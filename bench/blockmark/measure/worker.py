@@ -1,14 +1,13 @@
 """One measured process: reads a job on stdin, a line, and writes one JSON line on stdout.
 
-It imports only what it measures with. What an implementation prints goes to stderr,
-so that it can't be taken for the answer. Started by `jobs.py` as
+It imports only what it measures with. What an implementation prints is never
+taken for the answer; see answers.py. Started by `jobs.py` as
 `python -P -m blockmark.measure.worker`.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import resource
 import sys
 from pathlib import Path
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from blockmark_impls.contract import PoolConfig
 from blockmark_impls.registry import TargetError, resolve
 
+from .answers import Answers
 from .limits import limit_cpu_time, memory_is_short
 
 if TYPE_CHECKING:
@@ -28,29 +28,25 @@ _CONTROL_BYTES, _CONTROL_TRIES = 16_384, 200
 
 def main() -> None:
     """Do the job named on stdin."""
-    answer = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)
+    answers = Answers()
     # What is measured is told nothing of who measures.
     sys.argv[:] = ["python"]
     # One line: what is played in turns is told more later.
     job = json.loads(sys.stdin.readline())
+    answers.begin_with(job["mark"])
     if limit := job.get("memory_limit"):
         # A blow-up becomes a MemoryError here, not a machine that swaps.
         resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
     if seconds := job.get("cpu_limit"):
         limit_cpu_time(seconds)
 
-    def say(message: dict[str, Any]) -> None:
-        answer.write(json.dumps(message, allow_nan=False) + "\n")
-        answer.flush()
-
     try:
-        result = run_job(job, say)
+        result = run_job(job, answers.say)
     except KeyboardInterrupt:
         raise SystemExit(130) from None
     except Exception as error:  # the implementation's: a result of its own
         result = {"status": "failed", "reason": why_failed(error)}
-    say(result)
+    answers.say(result)
 
 
 def run_job(job: dict[str, Any], say: Callable[[dict[str, Any]], None]) -> dict[str, Any]:

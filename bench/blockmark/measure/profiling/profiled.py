@@ -8,7 +8,6 @@ Tables are set up and warmed before anything is counted.
 from __future__ import annotations
 
 import json
-import os
 import resource
 import sys
 from collections.abc import Callable
@@ -20,12 +19,13 @@ from blockmark.workload.program import Program
 from blockmark_impls.contract import PoolConfig
 from blockmark_impls.registry import TargetError, resolve
 
+from ..answers import Answers
 from ..conditions import set_collector
 from ..probes.timing import Cursor, warm_up
 from ..replay import MissingOperationsError, PythonReplay, bind
 from ..simulated import operations_in
 from ..subject_setup import SubjectSetup
-from ..worker import one_line
+from ..worker import why_failed
 
 if TYPE_CHECKING:
     from blockmark_impls.registry import Implementation
@@ -42,9 +42,9 @@ _TURN_S = 0.05
 
 def main() -> None:
     """Do the job named on stdin."""
-    answer = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)
+    answers = Answers()
     job = json.load(sys.stdin)
+    answers.begin_with(job["mark"])
     if limit := job["memory_limit"]:
         resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
     try:
@@ -53,12 +53,9 @@ def main() -> None:
         raise SystemExit(130) from None
     except (MissingOperationsError, TargetError) as error:
         result = {"status": "unavailable", "reason": str(error)}
-    except MemoryError:
-        result = {"status": "failed", "reason": f"out of memory: over the limit of {limit:,} bytes"}
     except Exception as error:  # the implementation's: a result of its own
-        result = {"status": "failed", "reason": one_line(error)}
-    answer.write(json.dumps(result, allow_nan=False) + "\n")
-    answer.flush()
+        result = {"status": "failed", "reason": why_failed(error)}
+    answers.say(result)
 
 
 def profile(job: dict[str, Any]) -> dict[str, Any]:
