@@ -79,7 +79,7 @@ def test_division_by_what_may_be_zero() -> None:
 
 def test_beyond_all_numbers() -> None:
     with pytest.raises(Unmeasured, match="beyond"):
-        parse_value("1e300 * 1e300").compute(nothing)
+        parse_value(" * ".join(["1e15"] * 25)).compute(nothing)
 
 
 @pytest.mark.parametrize(

@@ -77,11 +77,16 @@ COLUMN = (
         ([134.0], [24.5], [3.6], "holds"),
         ([268.0], [49.0], [7.2], "holds"),  # just within a factor of two
         ([67.0], [12.25], [1.8], "holds"),
-        ([270.0], [24.5], [3.6], "order"),
-        ([30.0], [5.0], [3.6], "order"),
-        ([30.0], [3.0], [3.6], "fails"),
-        ([30.0, 30.0, 30.0], [3.0, 4.0, 4.0], [3.9, 3.9, 3.9], "fails"),  # intervals touch
-        ([30.0, 30.0, 30.0], [4.0, 4.1, 4.2], [3.9, 3.9, 3.9], "order"),
+        ([270.0] * 5, [24.5] * 5, [3.6] * 5, "order"),
+        ([30.0] * 5, [5.0] * 5, [3.6] * 5, "order"),
+        ([30.0] * 5, [3.0] * 5, [3.6] * 5, "fails"),
+        # Rounds of both reach each other, in this order and in the other one.
+        ([30.0] * 5, [3.0, 4.0, 4.0, 4.0, 4.0], [3.9] * 5, "unshown"),
+        ([30.0] * 5, [3.0, 3.1, 3.2, 3.3, 4.0], [3.9] * 5, "unshown"),
+        ([30.0] * 5, [4.0, 4.1, 4.2, 4.3, 4.4], [3.9] * 5, "order"),
+        # Too few rounds show neither an order nor its opposite.
+        ([30.0] * 4, [4.0] * 4, [3.9] * 4, "unshown"),
+        ([30.0], [3.0], [3.6], "unshown"),
     ],
 )
 def test_column(hashed: list[float], vector: list[float], flat: list[float], verdict: str) -> None:
@@ -91,12 +96,19 @@ def test_column(hashed: list[float], vector: list[float], flat: list[float], ver
 
 @pytest.mark.parametrize(("flat", "verdict"), [(6.9, "holds"), (7.0, "order"), (7.1, "order")])
 def test_published_limit(flat: float, verdict: str) -> None:
-    run = run_with(hash_map=[192.0], vector=[56.0], flat_stack=[flat])
+    run = run_with(hash_map=[192.0] * 5, vector=[56.0] * 5, flat_stack=[flat] * 5)
     assert verdict_of(run, claim(COLUMN, 'published = [192, 56, "<7"]')) == verdict
 
 
 def one(value: float, low: float | None = None, high: float | None = None) -> Measured:
-    return Measured(value, value if low is None else low, value if high is None else high)
+    """An exact number, or an estimate of 5 rounds with their range."""
+    if low is None or high is None:
+        return Measured.exact(value)
+    return Measured(value, low, high, rounds=5)
+
+
+def few(value: float) -> Measured:
+    return Measured(value, value, value, rounds=4)
 
 
 def case_verdict(relation: str, found: tuple[Measured, ...], more: str) -> tuple[str, bool]:
@@ -123,7 +135,9 @@ def case_verdict(relation: str, found: tuple[Measured, ...], more: str) -> tuple
     [
         ("times", "published = 37.2", (one(30.0),), "holds", False),
         ("times", "published = 37.2", (one(5.0),), "order", False),
-        ("times", "published = 37.2", (one(1.2, 0.9, 1.5),), "fails", True),
+        ("times", "published = 37.2", (one(1.2, 0.9, 1.5),), "unshown", False),
+        ("times", "published = 37.2", (one(0.6, 0.5, 0.9),), "fails", False),
+        ("times", "published = 37.2", (few(30.0),), "unshown", False),
         ("times", "published = 37.2", (one(0.5),), "fails", False),
         ("times", "published = 0.5", (one(0.4),), "holds", False),
         ("times", "published = 0.5", (one(0.1),), "order", False),
@@ -144,7 +158,12 @@ def case_verdict(relation: str, found: tuple[Measured, ...], more: str) -> tuple
         ("equals", "published = 0", (one(1e-6),), "fails", False),
         ("equals", "published = 0.3", (one(0.1 + 0.2),), "holds", False),
         ("rising", "", (one(1.0), one(2.0), one(3.0)), "holds", False),
-        ("rising", "", (one(1.0, 0.9, 2.0), one(2.1, 2.0, 2.2)), "fails", True),
+        ("rising", "", (one(1.0, 0.9, 2.0), one(2.1, 2.0, 2.2)), "unshown", False),
+        # In the wrong order, and nothing shown; as a p99 of 1.90 (1.69-2.07) and 1.79.
+        ("rising", "", (one(1.9, 1.69, 2.07), one(1.79, 1.48, 2.16)), "unshown", False),
+        ("rising", "", (one(3.0, 2.9, 3.1), one(2.1, 2.0, 2.2)), "fails", False),
+        ("rising", "", (few(1.0), few(2.0)), "unshown", False),
+        ("rising", "", (few(2.0), few(1.0)), "unshown", False),
         ("rising", "", (one(1.0), one(3.0), one(2.0)), "fails", False),
         ("rising", "", (one(1.0), one(1.0)), "fails", False),
     ],
@@ -167,6 +186,22 @@ def test_depends_shows_both_sides() -> None:
         ("at 16", "holds"),
         ("at 1", "fails"),  # 1,210 ns x 1.6, as the factory makes it
     ]
+
+
+def test_a_case_that_shows_nothing_does_not_decide() -> None:
+    cases = (
+        '{ label = "step", values = ["{d16 flat-stack/cpp step_ns}", '
+        '"{d16 hash-map/cpp step_ns}"] }, '
+        '{ label = "one round", values = ["{d16 flat-stack/cpp append_ns}", '
+        '"{d16 hash-map/cpp append_ns}"] }'
+    )
+    content = make_run()
+    for name, cost in (("flat-stack/cpp", 1.0), ("hash-map/cpp", 2.0)):
+        metrics = find_cell(content, name)["metrics"]
+        metrics["step_ns"], metrics["append_ns"] = scalar([cost] * 5), scalar([cost])
+    (found,) = judge_claims(claims(claim(cases, "", "rising")), parse_run(content))
+    assert [case.verdict for case in found.cases] == ["holds", "unshown"]
+    assert found.verdict == "holds"
 
 
 def test_what_was_not_measured_does_not_decide() -> None:

@@ -198,7 +198,7 @@ def test_rows_are_proved_and_counted() -> None:
         metrics = layout_rows.measure(impl, job)
         assert metrics["lines_per_row"] == {"value": lines}
         assert metrics["slab_bytes"] == {"value": 64 * 32 * bits // 8}
-        for name in ("entry_read_ns", "row_read_ns", "row_pack_ns"):
+        for name in ("entry_read_ns", "row_read_ns", "row_load_ns", "row_pack_ns"):
             assert metrics[name]["value"] > 0
 
 

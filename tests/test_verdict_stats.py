@@ -13,6 +13,7 @@ from scipy import stats as oracle  # type: ignore[import-untyped]
 
 from blockmark.verdict.stats import (
     CONFIDENCE,
+    ROUNDS_A_SIDE,
     Ratio,
     ratio_of_counts,
     ratio_of_quartiles,
@@ -45,6 +46,14 @@ def test_few_rounds_have_the_range_of_all_ratios_and_its_level(
     assert ratio.level == pytest.approx(level, rel=1e-12)
     assert ratio.approximate == (level < CONFIDENCE)
     assert ratio.leaves_out_one is (None if level < CONFIDENCE else True)
+
+
+def test_five_rounds_a_side_are_the_fewest_that_decide() -> None:
+    def decides(rounds: int) -> bool:
+        return not ratio_of_quartiles([2.0] * rounds, [1.0] * rounds).approximate
+
+    assert decides(ROUNDS_A_SIDE)
+    assert not decides(ROUNDS_A_SIDE - 1)
 
 
 @settings(deadline=None, max_examples=200)

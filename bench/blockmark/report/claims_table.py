@@ -11,7 +11,7 @@ from blockmark import __version__
 from blockmark.report.console import Screen
 from blockmark.report.escape import cell
 from blockmark.report.layout import wrap
-from blockmark.report.numbers import exact, interval, scale_for, significant, with_unit
+from blockmark.report.numbers import counted, exact, interval, scale_for, significant, with_unit
 from blockmark.report.setting import effort, machine_line
 from blockmark.runs.model import Run
 from blockmark.verdict.claim_values import Measured
@@ -25,6 +25,7 @@ from blockmark.verdict.claims import (
     Sensitivity,
     Verdict,
 )
+from blockmark.verdict.stats import ROUNDS_A_SIDE
 
 EXPLORATION = (
     "Exploration after the fact: the first case of each measured claim with one condition "
@@ -32,7 +33,7 @@ EXPLORATION = (
 )
 _SIMULATED = "simulated"
 _CLOSE = "~"
-_CLOSE_NOTE = f"{_CLOSE}: an interval reaches over the line that decided."
+_CLOSE_NOTE = f"{_CLOSE}: the range of the rounds reaches over the line that decided."
 _INDENT = "  "
 
 
@@ -136,7 +137,7 @@ def tally(verdicts: Iterable[ClaimVerdict]) -> str:
         f"{words}: {counts[name]}" for name, words in VERDICT_WORDS.items() if counts[name]
     )
     total = counts.total()
-    return f"{total} claim{'' if total == 1 else 's'}. {told}." if told else "No claims."
+    return f"{counted(total, 'claim')}. {told}." if told else "No claims."
 
 
 def _say_indented(screen: Screen, text: str) -> None:
@@ -152,8 +153,10 @@ def _basis(run: Run | None) -> list[str]:
     if run is None:
         return ["Nothing was measured: arithmetic alone."]
     lines = [f"{machine_line(run)}; {effort(run)}."]
-    if run.rounds == 1:
-        lines.append("One round has no intervals: any difference counts as one. A look only.")
+    if run.rounds < ROUNDS_A_SIDE:
+        lines.append(
+            f"{counted(run.rounds, 'round')}: fewer than {ROUNDS_A_SIDE} show no order of times."
+        )
     if run.counters.get("source") == "callgrind":
         lines.append("Cache misses are simulated by callgrind, not measured.")
     return lines
@@ -219,7 +222,8 @@ def _case_cell(claim: Claim, case: CaseVerdict) -> str:
     if not case.measured:
         return f"{cell(case.label)}: {cell(case.reason)}"
     close = f" {_CLOSE}" if case.close else ""
-    return f"{cell(case.label)}: {cell(_numbers(claim, case.measured))}{close}"
+    unshown = f" ({VERDICT_WORDS['unshown']})" if case.verdict == "unshown" else ""
+    return f"{cell(case.label)}: {cell(_numbers(claim, case.measured))}{close}{unshown}"
 
 
 def _case_words(claim: Claim, case: CaseVerdict) -> str:
@@ -260,7 +264,9 @@ def _spread(one: Measured, unit: str) -> str:
 
 
 def published(claim: Claim) -> str:
-    """The published numbers in the claim's unit; empty if it is a comparison alone."""
+    """What was published: in its words, else in the claim's unit; empty if it is an order."""
+    if claim.printed:
+        return claim.printed
     joint = " to " if claim.relation == "between" else " / "
     sign = {"below": "<= ", "above": ">= "}.get(claim.relation, "")
     return joint.join(sign + _limit(limit, claim.unit) for limit in claim.published)
@@ -290,6 +296,7 @@ def _claim_json(verdict: ClaimVerdict) -> dict[str, Any]:
         "condition": claim.condition,
         "relation": claim.relation,
         "published": [asdict(limit) for limit in claim.published],
+        "printed": claim.printed,
         "unit": claim.unit,
         "verdict": verdict.verdict,
         "reason": verdict.reason,

@@ -17,7 +17,7 @@ from blockmark.report.order import value_of
 from blockmark.report.step_table import step_rate
 from blockmark.runs.model import CallStyle, Cell, ImplementationInfo, Run, Setting, SettingKey
 from blockmark.verdict.headline import METRIC, Crossing, Headline, Structure, headlines
-from blockmark.verdict.stats import Ratio
+from blockmark.verdict.stats import ROUNDS_A_SIDE, Ratio
 
 # A sentence that compares more than this many is no longer read.
 _MOST = 5
@@ -201,7 +201,7 @@ def _standing(best: str, ratios: Sequence[tuple[str, Ratio]]) -> str:
         rounds = min(min(ratio.rounds) for ratio in few)
         return (
             f"{best} leads here, which {counted(rounds, 'round')} can't show: "
-            f"that takes 5 rounds or more"
+            f"that takes {ROUNDS_A_SIDE} rounds or more"
         )
     won = [(times(ratio.value), name) for name, ratio in ratios if ratio.leaves_out_one]
     even = [name for name, ratio in ratios if not ratio.leaves_out_one]

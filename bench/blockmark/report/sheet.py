@@ -22,7 +22,7 @@ from blockmark.verdict.compare import (
     RunComparison,
 )
 from blockmark.verdict.machine import Difference
-from blockmark.verdict.stats import CONFIDENCE, Ratio
+from blockmark.verdict.stats import CONFIDENCE, ROUNDS_A_SIDE, Ratio
 
 # What is compared on a screen unless metrics are named: with all of them a reader
 # would have to search for what matters.
@@ -40,8 +40,8 @@ _READS = (
     "cases, leaves out 1; unclear: it holds 1."
 )
 _TOO_FEW = (
-    f"too few rounds: an interval of {CONFIDENCE * 100:.0f} % takes 5 rounds a side; what stands "
-    "there is the range of all ratios of two rounds."
+    f"too few rounds: an interval of {CONFIDENCE * 100:.0f} % takes {ROUNDS_A_SIDE} rounds a side; "
+    "what stands there is the range of all ratios of two rounds."
 )
 _TWO_TIMES = (
     "two times: the machine's state differs between two runs by more than rounds tell, so no "

@@ -37,12 +37,14 @@ class Measured:
 
     `low` and `high` equal `value` where there is no interval. `sources` are those of the
     metrics in it (`clock`, `count`, `pmu`, `callgrind`, ...); empty for plain arithmetic.
+    `rounds` is the fewest of an estimate in it, None where all of it is exact.
     """
 
     value: float
     low: float
     high: float
     sources: frozenset[str] = frozenset()
+    rounds: int | None = None
 
     @classmethod
     def exact(cls, value: float) -> Measured:
@@ -154,10 +156,11 @@ def _compute(node: ast.expr, found: list[Measured]) -> Measured:
             return found[int(name[1:])]
         case ast.UnaryOp(operand=operand):
             one = _compute(operand, found)
-            return Measured(-one.value, -one.high, -one.low, one.sources)
+            return Measured(-one.value, -one.high, -one.low, one.sources, one.rounds)
         case ast.Call(func=ast.Name(id=name), args=[argument]):
             one, step = _compute(argument, found), _FUNCTIONS[name]
-            return Measured(step(one.value), step(one.low), step(one.high), one.sources)
+            ends = step(one.low), step(one.high)
+            return Measured(step(one.value), *ends, one.sources, one.rounds)
         case ast.BinOp(left=left, op=op, right=right):
             return _binary(_compute(left, found), op, _compute(right, found))
     raise AssertionError(node)
@@ -177,6 +180,11 @@ def _binary(left: Measured, op: ast.operator, right: Measured) -> Measured:
         case _:
             apply = float.__truediv__
     ends = [apply(a, b) for a in (left.low, left.high) for b in (right.low, right.high)]
+    rounds = [side.rounds for side in (left, right) if side.rounds is not None]
     return Measured(
-        apply(left.value, right.value), min(ends), max(ends), left.sources | right.sources
+        apply(left.value, right.value),
+        min(ends),
+        max(ends),
+        left.sources | right.sources,
+        min(rounds, default=None),
     )

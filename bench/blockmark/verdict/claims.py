@@ -8,21 +8,24 @@ depends, and both sides are shown.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any, Literal
 
+from blockmark.runs.metrics import metric_of
 from blockmark.runs.model import Run, Setting, canonical
 
 from .claim_values import Address, Measured, Unmeasured, Value
+from .stats import ROUNDS_A_SIDE
 
-Verdict = Literal["holds", "order", "fails", "depends", "open", "unmeasurable"]
+Verdict = Literal["holds", "order", "unshown", "fails", "depends", "open", "unmeasurable"]
 Relation = Literal["about", "times", "below", "above", "between", "equals", "rising"]
 
 VERDICT_WORDS: Mapping[Verdict, str] = {
     "holds": "holds",
     "order": "order holds, not the size",
+    "unshown": "not shown",
     "fails": "fails",
     "depends": "depends",
     "open": "open",
@@ -37,6 +40,8 @@ RELATIONS: Mapping[Relation, str] = {
     "equals": "the published number as it was printed",
     "rising": "each clearly above the one before it",
 }
+# Kinds of metrics that are read off a clock or a sample in each round anew.
+_ESTIMATED = ("cost", "rate", "share", "distribution")
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +91,9 @@ class Limit:
 class Claim:
     """One published number or comparison.
 
-    `condition` says in words how it is tested, as fixed before measuring. `open` or
+    `condition` says in words how it is tested, as fixed before measuring. `printed` is what
+    was published where that is no number, or a range of them; `published` then is what it was
+    tested as. `open` or
     `unmeasurable` is the reason why it has no cases. `within` is the factor that a size
     may be off, `places` the decimals that were printed, to which a value is rounded before it is
     held against a limit.
@@ -98,6 +105,7 @@ class Claim:
     condition: str = ""
     relation: Relation = "about"
     published: tuple[Limit, ...] = ()
+    printed: str = ""
     unit: str = ""
     within: float = 2.0
     places: int | None = None
@@ -169,7 +177,7 @@ class CaseVerdict:
     """What became of one case.
 
     `measured` is empty where something was not measured, and `reason` says what. `close`
-    says that an interval reaches over the line that decided.
+    says that the range of its rounds reaches over the line that decided.
     """
 
     label: str
@@ -219,7 +227,9 @@ def judge_claim(claim: Claim, look_up: Callable[[Address], Measured]) -> ClaimVe
     if not known:
         reasons = dict.fromkeys(case.reason for case in cases)
         return ClaimVerdict(claim, "unmeasurable", cases, "; ".join(reasons))
-    return ClaimVerdict(claim, known.pop() if len(known) == 1 else "depends", cases)
+    # What a case does not show is no other outcome than what the rest shows.
+    told = known - {"unshown"} or known
+    return ClaimVerdict(claim, told.pop() if len(told) == 1 else "depends", cases)
 
 
 def judge_case(claim: Claim, case: Case, look_up: Callable[[Address], Measured]) -> CaseVerdict:
@@ -294,7 +304,8 @@ class _Reader:
             raise Unmeasured(found.unavailable or f"{address.name} is unavailable")
         low = found.value if found.low is None else min(found.low, found.value)
         high = found.value if found.high is None else max(found.high, found.value)
-        return Measured(found.value, low, high, frozenset({found.source}))
+        rounds = found.rounds if _is_estimate(address.name, found.source) else None
+        return Measured(found.value, low, high, frozenset({found.source}), rounds)
 
     def _find(self, run: Run, name: str) -> Setting:
         wanted = self._settings.get(name)
@@ -305,6 +316,13 @@ class _Reader:
                 if setting.scenario == known and _has(setting.params, wanted.values):
                     return setting
         raise Unmeasured(f"the run has no cell of the setting {name}")
+
+
+def _is_estimate(address: str, source: str) -> bool:
+    """Whether another round may give another value: not so what is counted or simulated."""
+    row = metric_of(address)
+    counted = source in ("count", "simulation") or source.startswith("callgrind")
+    return row is None or (row.kind in _ESTIMATED and not counted)
 
 
 def _has(params: Mapping[str, Any], values: Mapping[str, Any]) -> bool:
@@ -322,12 +340,11 @@ def _about(claim: Claim, found: tuple[Measured, ...]) -> tuple[Verdict, bool]:
     ]
     if all(fits for fits, _ in sizes):
         return "holds", any(close for _, close in sizes)
+    if len(found) == 1:
+        return "fails", sizes[0][1]
     ranked = sorted(range(len(found)), key=lambda place: claim.published[place].value)
-    ascending = [found[place] for place in ranked]
-    if len(found) > 1 and _told_apart(ascending):
-        return "order", False
-    close = len(found) == 1 and sizes[0][1]
-    return "fails", close or (len(found) > 1 and _ascends(ascending))
+    order = _order([found[place] for place in ranked])
+    return ("order" if order == "holds" else order), False
 
 
 def _fits(limit: Limit, one: Measured, within: float) -> tuple[bool, bool]:
@@ -342,10 +359,11 @@ def _fits(limit: Limit, one: Measured, within: float) -> tuple[bool, bool]:
 def _times(claim: Claim, found: tuple[Measured, ...]) -> tuple[Verdict, bool]:
     (limit,), (one,) = claim.published, found
     fits, close = _fits(limit, one, claim.within)
-    side = one.low > 1.0 if limit.value > 1.0 else one.high < 1.0
-    if fits and side:
-        return "holds", close
-    return ("order", close) if side else ("fails", _crosses(one, 1.0))
+    middle = Measured.exact(1.0)
+    order = _order([middle, one] if limit.value > 1.0 else [one, middle])
+    if order != "holds":
+        return order, False
+    return ("holds" if fits else "order"), close
 
 
 def _below(claim: Claim, found: tuple[Measured, ...]) -> tuple[Verdict, bool]:
@@ -391,15 +409,28 @@ def _last_bits(limit: float) -> float:
 
 def _rising(claim: Claim, found: tuple[Measured, ...]) -> tuple[Verdict, bool]:
     del claim
-    return ("holds", False) if _told_apart(found) else ("fails", _ascends(found))
+    return _order(found), False
 
 
-def _told_apart(values: tuple[Measured, ...] | list[Measured]) -> bool:
-    return all(a.high < b.low for a, b in pairwise(values))
+def _order(values: Sequence[Measured]) -> Verdict:
+    """Whether each value is below the next: shown, shown not to be, or neither.
+
+    Two estimates are told apart where no round of one reaches a round of the other, of which
+    5 a side leave one chance in a hundred (`ratio_of_quartiles`). Exact values need no rounds.
+    """
+    if all(_shown_below(a, b) for a, b in pairwise(values)):
+        return "holds"
+    return "fails" if any(_shown_not_below(a, b) for a, b in pairwise(values)) else "unshown"
 
 
-def _ascends(values: tuple[Measured, ...] | list[Measured]) -> bool:
-    return all(a.value < b.value for a, b in pairwise(values))
+def _shown_below(one: Measured, other: Measured) -> bool:
+    enough = all(each.rounds is None or each.rounds >= ROUNDS_A_SIDE for each in (one, other))
+    return one.high < other.low and enough
+
+
+def _shown_not_below(one: Measured, other: Measured) -> bool:
+    exact = one.rounds is None and other.rounds is None
+    return _shown_below(other, one) or (exact and one.low >= other.high)
 
 
 def _crosses(one: Measured, line: float) -> bool:

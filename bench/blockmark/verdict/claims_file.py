@@ -45,8 +45,8 @@ _SHAPES: Mapping[str, tuple[int | None, int | None]] = {
 }
 _FILE = ("title", "sources", "settings", "claims", "variations")
 _CLAIM = (
-    "id", "source", "statement", "condition", "relation", "published", "unit", "within",
-    "places", "cases", "open", "unmeasurable",
+    "id", "source", "statement", "condition", "relation", "published", "printed", "unit",
+    "within", "places", "cases", "open", "unmeasurable",
 )  # fmt: skip
 
 
@@ -217,6 +217,7 @@ def _claim(table: _Table, sources: tuple[Source, ...], settings: tuple[ClaimSett
         condition=table.text("condition"),
         relation=cast("Relation", relation),
         published=table.limits("published"),
+        printed=table.text("printed"),
         unit=unit,
         within=within,
         places=None if places is None else int(places),

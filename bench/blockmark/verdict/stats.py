@@ -23,6 +23,7 @@ from .rank_test import chance_of_at_most
 # Of two implementations one is called better only where an exact test that is wrong once in
 # a hundred says so: 5 rounds a side can, 4 can't. A run has many such pairs.
 CONFIDENCE = 0.99
+ROUNDS_A_SIDE = 5
 # Up to here the exact distribution is quick; beyond, the normal one is as good.
 _MOST_PAIRS = 900
 

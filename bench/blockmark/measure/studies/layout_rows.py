@@ -58,7 +58,7 @@ def prove(impl: Implementation, job: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def measure(impl: Implementation, job: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """The three ways to read, each in blocks of about a millisecond, and exact counts."""
+    """The four ways to read, each in blocks of about a millisecond, and exact counts."""
     slab = cast("LayoutSource", impl.source).slab(
         job["params"]["table_rows"], job["params"]["line_offset"]
     )
@@ -68,6 +68,7 @@ def measure(impl: Implementation, job: Mapping[str, Any]) -> dict[str, dict[str,
         "slab_bytes": {"value": slab.bytes},
         "entry_read_ns": _timed(slab.time_entries, job["seed"], blocks),
         "row_read_ns": _timed(slab.time_rows, job["seed"], blocks),
+        "row_load_ns": _timed(slab.time_loads, job["seed"], blocks),
         "row_pack_ns": _timed(slab.time_packing, job["seed"], blocks),
     }
 

@@ -177,12 +177,15 @@ def gpu_step_factor(extra_copies: float, params: Mapping[str, Any]) -> float:
 
 def _steps(wrong: Implementation, right: Implementation, job: Mapping[str, Any]) -> Raw:
     from ..allocation_count import steady_allocations
+    from ..proof.mistakes import lost_updates
 
     sides = _replays(wrong, right, job, "load")
     searched = getattr(sides[0][0], "search_length", None)
     metrics = _timed_in_turns(sides, 1, job)
     if searched is not None:
         metrics["searched_per_block"] = {"value": searched}
+    if _source(wrong).fault == "shared-table":
+        metrics["lost_updates"] = {"value": lost_updates()}
     for (_, cursor), name in zip(
         sides, ("heap_allocations_per_step", "right_heap_allocations_per_step"), strict=True
     ):

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from blockmark.report.compared import factor, ratio_between
 from blockmark.report.numbers import count, times
 from blockmark.report.order import value_of
+from blockmark.report.picture import Drawn
 from blockmark.report.study_table import StudyColumn, study_table
 from blockmark.report.sweep import Sweep
 from blockmark.report.table import Table
@@ -15,7 +16,8 @@ from blockmark.runs.model import Cell, Run, Setting
 QUESTION = "Does it matter for reading a block table where its rows lie in cache lines?"
 METHOD = (
     "Random rows of 32 ids are read, each address formed with the last answer, so a read is a "
-    "latency. Lines are counted from the rows' addresses."
+    "latency; where it says independent, rows are loaded without waiting. Lines are counted from "
+    "the rows' addresses."
 )
 
 _COLUMNS = (
@@ -23,6 +25,7 @@ _COLUMNS = (
     StudyColumn("slab_bytes", "table"),
     StudyColumn("entry_read_ns", "entry"),
     StudyColumn("row_read_ns", "row"),
+    StudyColumn("row_load_ns", "independent"),
     StudyColumn("row_pack_ns", "row to int32"),
 )
 
@@ -99,7 +102,7 @@ def _rows(setting: Setting) -> int | None:
     return value if isinstance(value, int) else None
 
 
-def draw(run: Run, sweep: Sweep) -> Iterator[tuple[str, str, str, bytes]]:
+def draw(run: Run, sweep: Sweep) -> Iterator[tuple[str, str, str, Drawn]]:
     """The latency of a row over the size of the table, a line for each width and place."""
     from blockmark.report.plots.layouts import draw_rows
 

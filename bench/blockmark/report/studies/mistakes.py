@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from blockmark.report.numbers import count, exact, significant, times, with_unit
 from blockmark.report.order import value_of
+from blockmark.report.picture import Drawn
 from blockmark.report.setting import load_line
 from blockmark.report.study_table import StudyColumn, study_table
 from blockmark.report.sweep import Sweep
@@ -30,6 +31,7 @@ _COLUMNS = (
     StudyColumn("right_copies_per_append", "copies right"),
     StudyColumn("heap_allocations_per_step", "allocs"),
     StudyColumn("searched_per_block", "searched"),
+    StudyColumn("lost_updates", "lost of 2"),
     StudyColumn("transfers_per_step", "transfers"),
     StudyColumn("peak_extra_blocks", "extra"),
     StudyColumn("gpu_step_factor", "GPU step, model", titled=True),
@@ -76,6 +78,7 @@ def _cost(cell: Cell) -> str:
     for address, said in (
         ("copies_per_append", "copies an append"),
         ("searched_per_block", "entries looked at for a block"),
+        ("lost_updates", "of two mixed updates lost"),
         ("transfers_per_step", "transfers a step"),
     ):
         value = value_of(cell, address)
@@ -116,7 +119,7 @@ def _payload(setting: Setting) -> int | None:
     return value if isinstance(value, int) else None
 
 
-def draw(run: Run, sweep: Sweep) -> Iterator[tuple[str, str, str, bytes]]:
+def draw(run: Run, sweep: Sweep) -> Iterator[tuple[str, str, str, Drawn]]:
     """The factor over the payload, where that is the axis."""
     if not sweep.is_line or sweep.axes != ("payload_bytes",):
         return

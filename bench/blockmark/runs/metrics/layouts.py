@@ -50,6 +50,17 @@ ROWS = (
         "clock",
     ),
     Metric(
+        "row_load_ns",
+        "ns",
+        _ROWS,
+        "cost",
+        "lower",
+        "block time / reads; a random row's 32 ids loaded into registers, where no address waits "
+        "for an answer",
+        "A whole row where many are read at once",
+        "clock",
+    ),
+    Metric(
         "row_pack_ns",
         "ns",
         _ROWS,

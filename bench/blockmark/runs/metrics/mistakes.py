@@ -74,6 +74,12 @@ ROWS = (
         "How far the search for a free block goes; a free stack looks at one",
     ),
     _count(
+        "lost_updates",
+        "count",
+        "of two updates of a shared table whose steps are mixed, those that are lost",
+        "What a table for all sequences loses where two requests change it at once",
+    ),
+    _count(
         "transfers_per_step",
         "count",
         "copies sent / packings of a step, with the mistake",

@@ -61,6 +61,12 @@ void bind_rows(nb::module_& m, const char* name) {
           },
           arg("count"), arg("seed"))
       .def(
+          "time_loads",
+          [](const Slab& self, Int count, std::uint64_t seed) {
+            return self.time_loads(checked_count(count), seed);
+          },
+          arg("count"), arg("seed"))
+      .def(
           "time_packing",
           [](const Slab& self, Int count, std::uint64_t seed) {
             return self.time_packing(checked_count(count), seed);

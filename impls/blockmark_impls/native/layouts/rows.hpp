@@ -60,6 +60,32 @@ class RowSlab {
       return sum;
     });
   }
+  // The same rows loaded into registers, and nothing waits for an answer: how fast rows can
+  // be read at all. Four sums, so that no load waits for the one before it.
+  std::int64_t time_loads(std::int64_t count, std::uint64_t seed) const {
+    using Part [[gnu::vector_size(16)]] = std::uint64_t;
+    constexpr std::int64_t parts = row_bytes / static_cast<std::int64_t>(sizeof(Part));
+    Part sums[4] = {};
+    const auto rows = static_cast<std::uint64_t>(rows_);
+    const std::int64_t started = now_ns();
+    for (std::int64_t i = 0; i < count; ++i) {
+      // Spread over the rows by the golden ratio, since a generator's next number would have
+      // to wait for its last (Knuth, "The Art of Computer Programming" 3, 6.4).
+      const std::uint64_t random =
+          (seed + static_cast<std::uint64_t>(i)) * 11400714819323198485u >> 32;
+      const Id* row = first_ + (random * rows >> 32) * row_ids;
+      for (std::int64_t k = 0; k < parts; ++k) {
+        Part part;
+        std::memcpy(&part, reinterpret_cast<const char*>(row) + k * sizeof(Part), sizeof(Part));
+        sums[k % 4] |= part;
+      }
+    }
+    for (const Part& sum : sums) {
+      sink(sum[0]);
+      sink(sum[1]);
+    }
+    return now_ns() - started;
+  }
   std::int64_t time_packing(std::int64_t count, std::uint64_t seed) const {
     alignas(cache_line) std::int32_t out[row_ids];
     return walk(count, seed, [&out](const Id* row, std::uint64_t) {
