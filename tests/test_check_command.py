@@ -19,8 +19,8 @@ from blockmark.verdict.check import CheckResult
 from cli import blockmark, command, tiny
 from git_repository import MANAGER, SLOW, WRONG, commit, git, repository
 
-# One cell: five rounds can decide it, eight at the smaller alpha.
-QUICK = ("--rounds", "5")
+# Two cells, step and p99: six rounds can decide one, eight at the smaller alpha.
+QUICK = ("--rounds", "6")
 SURE = ("--rounds", "8", "--alpha", "0.001")
 
 
@@ -166,7 +166,7 @@ def test_against_itself(repo: Path) -> None:
         (("--baseline-rev", "no-such"), "there is no revision 'no-such'"),
         (("--baseline-rev", "--output=x"), "there is no revision '--output=x'"),
         (("--baseline-rev", "HEAD", "--repo", "/nowhere"), "/nowhere: there is no such folder"),
-        (("--baseline-rev", "HEAD", "--rounds", "4"), "cannot decide: one of 1 cells takes"),
+        (("--baseline-rev", "HEAD", "--rounds", "4"), "cannot decide: one of 2 cells takes"),
         (("--baseline-rev", "HEAD", "--budget", "soon"), "--budget soon must be a time"),
         (("--baseline-rev", "HEAD", "--alpha", "1"), "--alpha 1 must be between"),
         (("--baseline-rev", "HEAD", "--waivers", "none.toml"), "none.toml: no such file"),

@@ -96,7 +96,7 @@ def repo(tmp_path: Path) -> Path:
     return made
 
 
-WORDS = ("--impl", "mine=mine.py:Mine", "--baseline-rev", "HEAD~1", "--rounds", "5")
+WORDS = ("--impl", "mine=mine.py:Mine", "--baseline-rev", "HEAD~1", "--rounds", "6")
 
 
 @pytest.mark.parametrize("build", [(), ("--build", "ln -sfn $PWD/src ../site")])
@@ -124,7 +124,7 @@ def test_a_helper_of_each_side_is_compared(repo: Path) -> None:
 
 
 def test_a_clean_tree_against_its_own_commit_says_so(repo: Path) -> None:
-    words = ("--impl", "mine=mine.py:Mine", "--baseline-rev", "HEAD", "--rounds", "5")
+    words = ("--impl", "mine=mine.py:Mine", "--baseline-rev", "HEAD", "--rounds", "6")
     env = {"PYTHONPATH": "src"}
     done = blockmark("check", tiny(repo.parent), *words, cwd=repo, env=env)
     assert "without changes: both sides are equal" in " ".join(done.stdout.split())

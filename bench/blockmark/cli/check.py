@@ -45,6 +45,12 @@ def command(
             help="What is here against itself: false alarms, and the smallest change seen.",
         ),
     ] = False,
+    find: Annotated[
+        str | None,
+        typer.Option(
+            metavar="GOOD..BAD", help="Bisect: the first commit that is slower than GOOD."
+        ),
+    ] = None,
     repo: Annotated[
         Path | None,
         typer.Option(
@@ -66,11 +72,23 @@ def command(
         int | None, typer.Option(min=1, max=1000, help="The most rounds a side [default: 30].")
     ] = None,
     budget: Annotated[
-        str, typer.Option(metavar="TIME", help="The most time for measuring, such as 90s or 5m.")
+        str,
+        typer.Option(
+            metavar="TIME",
+            help="The time of measuring, such as 90s or 5m, after which no round is taken but "
+            "those that a verdict needs at least.",
+        ),
     ] = "110s",
     alpha: Annotated[
         float, typer.Option(help="The chance of any false alarm among equal programs.")
     ] = 0.01,
+    margin: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="[CELL=]SHARE",
+            help="The change that matters, such as 5%, or of some cells: '* mine step_ns=5%'.",
+        ),
+    ] = None,
     strict: Annotated[
         bool, typer.Option("--strict", help="Exit code 5 where cells stay inconclusive.")
     ] = False,
@@ -124,8 +142,12 @@ def command(
 ) -> int:
     """Judge a change: regressed, improved, unchanged or inconclusive, cell by cell.
 
-    The default cells are step_ns and alloc_free_interleaved_ns of hash-map/cpp, vector/cpp
-    and flat-stack/cpp in `decode`.
+    The default cells are step_ns, the p99 of single steps and alloc_free_interleaved_ns of
+    hash-map/cpp, vector/cpp and flat-stack/cpp in `decode`.
+
+    Exit codes: 0 no regression; 1 a regression; 2 something is to be mended; 3 not judged:
+    nothing was decided, an open cell may hide a large slowdown, or a cell is missing or can't
+    be compared; 4 a wrong answer; 5 a cell is open, with --strict.
     """
     from blockmark.measure.builds import BuildError
     from blockmark.report.files import ensure_writable
@@ -141,6 +163,7 @@ def command(
         baseline=baseline,
         candidate=candidate,
         self_test=self_test,
+        find=find,
         repo=repo,
         build=build,
         impl=tuple(impl or ()),
@@ -149,6 +172,7 @@ def command(
         rounds=rounds,
         budget=budget,
         alpha=alpha,
+        margin=tuple(margin or ()),
         allow_missing=allow_missing,
         allow_other_machine=allow_other_machine,
         enforce_stored=enforce_stored,

@@ -91,6 +91,19 @@ class Repository:
             raise ConfigError(f"{self.top}: there is no revision {name!r}; {mend}") from None
         return Revision(commit, name)
 
+    def between(self, first: Revision, last: Revision) -> tuple[Revision, ...]:
+        """The commits after the first up to the last, oldest first, along first parents; each
+        called by its short name and title. None if the first is no ancestor of the last.
+        """
+        span = f"{first.commit}..{last.commit}"
+        try:
+            _git(self.top, "merge-base", "--is-ancestor", first.commit, last.commit)
+        except GitError:
+            return ()
+        told = _git(self.top, "log", "--first-parent", "--reverse", "--format=%H %s", span)
+        lines = (line.partition(" ") for line in told.splitlines())
+        return tuple(Revision(commit, f"{commit[:10]} {title}") for commit, _, title in lines)
+
     def folder_in(self, tree: Path) -> Path:
         """The folder that was meant, in another working tree. Raises ConfigError."""
         folder = tree / self.inside

@@ -280,13 +280,14 @@ class _Match:
             self._keep_quantiles()
 
     def _single_steps(self, ready: list[dict[str, Any]], pairs: int) -> int:
-        """How many single steps a turn ends with, whole periods; 0 where they take too long."""
+        """How many single steps a turn ends with; 0 where they take too long."""
         period = ready[0]["period"]
         step_ns = max(answer["block_ns"] / (answer["periods"] * period) for answer in ready)
-        wanted = max(self._turns.single_steps / pairs, ready[0]["wanted_ns"] / max(step_ns, 1.0))
-        steps = math.ceil(wanted / period) * period
-        if steps * pairs * step_ns <= self._turns.most_single_ns:
-            return int(steps)
+        fitting = pairs * ready[0]["wanted_ns"] / max(step_ns, 1.0)
+        # Whole periods over the match, so that both sides have the same steps in theirs.
+        steps = math.ceil(max(self._turns.single_steps, fitting) / period) * period
+        if steps * step_ns <= self._turns.most_single_ns:
+            return math.ceil(steps / pairs)
         why = f"{self._turns.single_steps:,} single steps take too long"
         for side in (0, 1):
             for label in self._quantiles:

@@ -30,10 +30,11 @@ from blockmark.runs.estimate import lower_quartile
 from blockmark.verdict.check import MOST_DROPPED, CellVerdict, CheckResult
 from blockmark.verdict.gate import Rule, judge
 from blockmark.verdict.judged import cell_verdict
+from blockmark.verdict.margins import margin_of_cell
 from blockmark.workload.errors import ConfigError
 
 from .check_identity import refuse_shared_code
-from .check_plan import Asked, Card, Contest, make_card, margin_of
+from .check_plan import Asked, Card, Contest, make_card
 
 if TYPE_CHECKING:
     from blockmark.measure.programs import Prepared
@@ -368,7 +369,7 @@ class _Match:
                     gate,
                     contest.where,
                     metric,
-                    margin_of(metric),
+                    margin_of_cell(gate.name, metric, self._asked.margins),
                     rule=self.rule,
                     planned=planned,
                     always_visible=always_visible,

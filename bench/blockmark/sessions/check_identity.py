@@ -18,7 +18,7 @@ _MEND = (
 
 
 def refuse_shared_code(before: Side, loaded: Mapping[str, Any]) -> None:
-    """Raise ConfigError if the baseline loads a file of the candidate's working tree.
+    """Raise ConfigError if the baseline loads a file of the working tree beside its own.
 
     `loaded` is what `loaded_files` tells of a process of the baseline. A side that is not of
     a revision may load what it likes.

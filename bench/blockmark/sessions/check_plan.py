@@ -13,7 +13,7 @@ from blockmark.measure.subject import Subject
 from blockmark.measure.turns import LATENCY, STEP
 from blockmark.verdict.gate import GateCell
 from blockmark.verdict.judged import tell_apart
-from blockmark.verdict.margins import Margin, margin_for
+from blockmark.verdict.margins import OwnMargin, margin_of_cell, refuse_unused
 from blockmark.verdict.stored import judged_of
 from blockmark.workload.errors import ConfigError
 from blockmark.workload.scenario import Cell, Scenario
@@ -26,7 +26,8 @@ DEFAULT_TARGETS = ("hash-map/cpp", "vector/cpp", "flat-stack/cpp")
 class Asked:
     """What a user wants checked: each scenario's cells and targets, and the metrics.
 
-    `quantiles` of single steps, such as `p99`, are judged where the whole step is.
+    `quantiles` of single steps, such as `p99`, are judged where the whole step is. `margins`
+    are those that the user chose.
     """
 
     scenarios: tuple[Scenario, ...]
@@ -35,6 +36,7 @@ class Asked:
     metrics: tuple[str, ...]
     seed: int
     quantiles: tuple[str, ...] = ()
+    margins: tuple[OwnMargin, ...] = ()
 
     @classmethod
     def of(
@@ -134,20 +136,13 @@ def place_name(where: tuple[str, str, str]) -> str:
     return f"{scenario} ({setting}) {impl}" if setting else f"{scenario} {impl}"
 
 
-def margin_of(metric: str) -> Margin:
-    """The margin of a gated metric."""
-    margin = margin_for(metric)
-    assert margin is not None, f"{metric} is not gated"
-    return margin
-
-
 def make_card(
     asked: Asked, prepared: Prepared, before: Described, after: Described, *, same: bool = False
 ) -> Card:
     """Match what both sides have.
 
     Raises ConfigError for a target that neither side knows, and unless the sides are to be
-    the `same` for one that names the same file on both.
+    the `same` for one that names the same file on both; CompareError for a margin of no cell.
     """
     for target in asked.every_target:
         if target in after.unknown and (before.broken or target in before.unknown):
@@ -174,6 +169,7 @@ def make_card(
                     styles = contest.before.call_style, contest.after.call_style
                     if styles[0] != styles[1] and not contest.incomparable:
                         contest.incomparable = f"called {styles[0]} before, {styles[1]} now"
+    refuse_unused(asked.margins, [gate.name for gate in card.gates])
     return card
 
 
@@ -280,7 +276,7 @@ def _contest(
         for metric in (name for name in timed if name in wanted):
             name = f"{place_name(where)} {metric}"
             if model in old.models and model in new.models:
-                gates[metric] = GateCell(name, margin_of(metric).share)
+                gates[metric] = GateCell(name, margin_of_cell(name, metric, asked.margins).share)
             elif model in old.models:
                 card.missing.append(f"{name}: the candidate does not serve the model {model}")
             elif model in new.models:
@@ -289,7 +285,8 @@ def _contest(
     if STEP in gates and cell["cache"] == "hot":
         for label in asked.quantiles:
             metric = f"{LATENCY}.{label}"
-            gates[metric] = GateCell(f"{place_name(where)} {metric}", margin_of(metric).share)
+            name = f"{place_name(where)} {metric}"
+            gates[metric] = GateCell(name, margin_of_cell(name, metric, asked.margins).share)
     contest = Contest(Pair(cell, old), Pair(cell, new), where, programs, gates)
     card.contests.append(contest)
     return contest

@@ -8,13 +8,14 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
+from blockmark.measure.repository import Repository, Revision
 from blockmark.measure.runner import Progress
 from blockmark.measure.sides import Side
 from blockmark.runs.store import load_run
 from blockmark.verdict.change_kind import join
 from blockmark.verdict.check import CheckResult
 from blockmark.verdict.gate import Rule
-from blockmark.verdict.margins import QUANTILES
+from blockmark.verdict.margins import QUANTILES, OwnMargin
 from blockmark.verdict.stored import GATED, StoredOptions, all_costs, judge_runs
 from blockmark.verdict.waivers import apply_waivers, read_waivers
 from blockmark.workload.builtin import find_scenario
@@ -23,6 +24,7 @@ from blockmark.workload.scenario import Scenario, parse_setting
 
 from . import deterministic as counting
 from .check import Effort, check_sides
+from .check_find import find_slower, span_of
 from .check_plan import DEFAULT_TARGETS, Asked
 from .check_sides import (
     Say,
@@ -35,7 +37,9 @@ from .check_stored import check_against_run
 from .deterministic import STORED
 from .durations import seconds_of
 
-_BASELINES = "--baseline-rev REV, --baseline-env DIR, --baseline RUN or --self-test"
+_BASELINES = (
+    "--baseline-rev REV, --baseline-env DIR, --baseline RUN, --find GOOD..BAD or --self-test"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +55,7 @@ class CheckRequest:
     baseline: Path | None = None
     candidate: Path | None = None
     self_test: bool = False
+    find: str | None = None
     repo: Path | None = None
     build: str | None = None
     impl: tuple[str, ...] = ()
@@ -59,6 +64,7 @@ class CheckRequest:
     rounds: int | None = None
     budget: str = "110s"
     alpha: float = 0.01
+    margin: tuple[str, ...] = ()
     allow_missing: bool = False
     allow_other_machine: bool = False
     enforce_stored: bool = False
@@ -71,10 +77,14 @@ class CheckRequest:
     seed: int | None = None
     timeout: float = 60.0
     command: str = "blockmark check"
+    candidate_rev: Revision | None = None  # in place of the working tree
 
     def __post_init__(self) -> None:
         """Refuse no baseline, several, and options without an effect."""
-        named = [self.baseline_rev, self.baseline_env, self.baseline, self.self_test or None]
+        named = [
+            *(self.baseline_rev, self.baseline_env, self.baseline),
+            *(self.self_test or None, self.find),
+        ]
         baselines = sum(one is not None for one in named)
         two_sides = self.baseline_rev is not None or self.baseline_env is not None
         counted = self.deterministic or self.store_counts is not None
@@ -89,8 +99,12 @@ class CheckRequest:
                 "--candidate RUN is judged against a --baseline RUN; name both",
             ),
             (
-                self.build is not None and self.baseline_rev is None,
+                self.build is not None and self.baseline_rev is None and self.find is None,
                 "--build says how the sides of --baseline-rev REV are built; name a revision",
+            ),
+            (
+                self.find is not None and (counted or self.with_counts),
+                "--find GOOD..BAD judges times; leave the counts out",
             ),
             (
                 counted and baselines > 0 and not two_sides,
@@ -107,7 +121,7 @@ class CheckRequest:
         for refused, why in refusals:
             if refused:
                 raise ConfigError(why)
-        _ = self.budget_s
+        _ = self.budget_s, self.own_margins
 
     @property
     def budget_s(self) -> float:
@@ -125,6 +139,11 @@ class CheckRequest:
         if self.baseline is not None or self.deterministic:
             return ()
         return tuple(QUANTILES) if self.all_cells else ("p99",)
+
+    @property
+    def own_margins(self) -> tuple[OwnMargin, ...]:
+        """The margins that were chosen. Raises CompareError."""
+        return tuple(map(OwnMargin.parse, self.margin))
 
     @property
     def effort(self) -> Effort:
@@ -145,7 +164,9 @@ class CheckRequest:
 
     def asked(self) -> Asked:
         """The cells, targets and metrics. Raises ConfigError."""
-        return Asked.of(self.found_scenarios(), self.impl, self.metrics, self.seed, self.quantiles)
+        scenarios = self.found_scenarios()
+        asked = Asked.of(scenarios, self.impl, self.metrics, self.seed, self.quantiles)
+        return replace(asked, margins=self.own_margins)
 
     def stored_options(self) -> StoredOptions:
         """How stored runs are judged."""
@@ -155,6 +176,7 @@ class CheckRequest:
             impls=self.impl,
             other_machine=self.allow_other_machine,
             enforced=self.enforce_stored,
+            margins=self.own_margins,
             rule=Rule(alpha=self.alpha),
         )
 
@@ -165,6 +187,8 @@ def carry_out(request: CheckRequest, progress: Progress, say: Say) -> CheckResul
     Raises ConfigError, BuildError, RunFileError, CompareError: errors of the asking.
     """
     waivers = read_waivers(request.waivers) if request.waivers is not None else ()
+    if request.find is not None:
+        return _found(request, request.find, progress, say)
     if request.baseline is not None:
         result = _stored(request, request.baseline, progress)
     else:
@@ -176,6 +200,18 @@ def carry_out(request: CheckRequest, progress: Progress, say: Say) -> CheckResul
     if not waivers:
         return result
     return apply_waivers(result, waivers, datetime.now().astimezone().date())
+
+
+def _found(request: CheckRequest, span: str, progress: Progress, say: Say) -> CheckResult:
+    """Bisect with checks of one commit each, all alike."""
+    repository = Repository.of(request.repo or Path.cwd())
+    commits = span_of(repository, span)
+
+    def judge_commit(commit: Revision) -> CheckResult:
+        asking = replace(request, find=None, baseline_rev=commits.good.called, candidate_rev=commit)
+        return carry_out(asking, progress, say)
+
+    return find_slower(commits, judge_commit, say)
 
 
 def store(request: CheckRequest, folder: Path, progress: Progress) -> Path:
@@ -215,7 +251,9 @@ def _sides(request: CheckRequest, say: Say) -> Iterator[tuple[Side | None, Side]
     """Both sides, ready to be measured; without a baseline counts are stored ones."""
     if request.baseline_rev is not None:
         folder = request.repo or Path.cwd()
-        with revision_sides(folder, request.baseline_rev, request.build, say) as sides:
+        with revision_sides(
+            folder, request.baseline_rev, request.build, say, request.candidate_rev
+        ) as sides:
             yield sides
     elif request.baseline_env is not None:
         yield environment_sides(request.baseline_env, request.repo)

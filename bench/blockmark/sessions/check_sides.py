@@ -17,7 +17,7 @@ from blockmark.measure.builds import (
     run_build,
 )
 from blockmark.measure.machine import build_facts
-from blockmark.measure.repository import Repository
+from blockmark.measure.repository import Repository, Revision
 from blockmark.measure.sides import Side
 from blockmark.workload.errors import ConfigError
 
@@ -32,8 +32,11 @@ _FILE_TARGET = re.compile(
 
 
 @contextmanager
-def revision_sides(folder: Path, name: str, build: str | None, say: Say) -> Iterator[Sides]:
-    """A revision of the repository that `folder` lies in, and its working tree as it is.
+def revision_sides(
+    folder: Path, name: str, build: str | None, say: Say, candidate: Revision | None = None
+) -> Iterator[Sides]:
+    """A revision of the repository that `folder` lies in, and its working tree as it is, or
+    another revision as the `candidate`.
 
     In a checkout of this project both packages are built. In any other the installed
     package serves both sides, and `build`, where there is one, is run in each.
@@ -41,31 +44,55 @@ def revision_sides(folder: Path, name: str, build: str | None, say: Say) -> Iter
     """
     repository = Repository.of(folder)
     revision = repository.revision(name)
-    head, dirty = repository.revision("HEAD"), repository.is_dirty()
     called = f"{revision.short} ({name})" if not revision.commit.startswith(name) else name[:10]
     before = Side(called, origin="")
-    after = Side(f"{head.short}{' with changes' if dirty else ''} (working tree)", cwd=folder)
     with ExitStack() as stack:
-        if build is not None:
-            tree = stack.enter_context(built_tree(repository, revision, build, say=say))
-            run_build(build, folder, "the working tree", say=say)
+        tree = _tree_of(stack, repository, revision, build, say)
+        if candidate is None:
+            now, same = _working_tree(repository, revision, called)
+            after = Side(now, cwd=folder, root=repository.top)
+            if build is not None:
+                run_build(build, folder, "the working tree", say=say)
         else:
-            tree = stack.enter_context(repository.checked_out(revision))
-            if is_blockmark(repository.top):
-                core = bool(build_facts()["native"])
-                old = build_package(repository, revision, core=core, say=say)
-                new = build_package(repository, repository.snapshot(), core=core, say=say)
-                same = "the measured package is the same on both sides" if old == new else ""
-                before = replace(before, implementations=old, origin=same)
-                after = replace(after, implementations=new)
-        before = replace(
-            before, cwd=repository.folder_in(tree), root=tree, apart_from=repository.top
-        )
-        if revision.commit == head.commit and not dirty:
-            same = f"{called} is what is checked out, without changes: both sides are equal"
-            before = replace(before, origin="; ".join(filter(None, [same, before.origin])))
-        stack.callback(forget_modules, tree)
-        yield before, replace(after, root=repository.top)
+            now, same = candidate.called, ""
+            place = _tree_of(stack, repository, candidate, build, say)
+            cwd = repository.folder_in(place)
+            after = Side(now, cwd=cwd, root=place, apart_from=repository.top)
+        if build is None and is_blockmark(repository.top):
+            core = bool(build_facts()["native"])
+            packages = [
+                build_package(repository, each, core=core, say=say)
+                for each in (revision, candidate or repository.snapshot())
+            ]
+            if packages[0] == packages[1]:
+                same = same or "the measured package is the same on both sides"
+            before = replace(before, implementations=packages[0])
+            after = replace(after, implementations=packages[1])
+        cwd = repository.folder_in(tree)
+        before = replace(before, cwd=cwd, root=tree, apart_from=repository.top, origin=same)
+        yield before, after
+
+
+def _tree_of(
+    stack: ExitStack, repository: Repository, revision: Revision, build: str | None, say: Say
+) -> Path:
+    """A worktree of a revision, built if it has to be; gone when the stack ends."""
+    if build is None:
+        tree = stack.enter_context(repository.checked_out(revision))
+    else:
+        tree = stack.enter_context(built_tree(repository, revision, build, say=say))
+    stack.callback(forget_modules, tree)
+    return tree
+
+
+def _working_tree(repository: Repository, revision: Revision, called: str) -> tuple[str, str]:
+    """What the working tree is called, and whether it is the revision itself."""
+    head, dirty = repository.revision("HEAD"), repository.is_dirty()
+    equal = revision.commit == head.commit and not dirty
+    return (
+        f"{head.short}{' with changes' if dirty else ''} (working tree)",
+        f"{called} is what is checked out, without changes: both sides are equal" if equal else "",
+    )
 
 
 def relative_targets(targets: Sequence[str], folder: Path) -> list[str]:

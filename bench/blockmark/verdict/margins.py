@@ -8,9 +8,13 @@ hold would only make cells inconclusive; the error is held by the rank test alon
 from __future__ import annotations
 
 import math
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from blockmark.runs.metrics import metric_of, split_address
+
+from .errors import CompareError
 
 COST = 0.03
 # Of single steps, which have no floor to fall to. p99.9 and the largest step stand on so
@@ -43,6 +47,59 @@ class Margin:
     def stored(self) -> Margin:
         """The margin against rounds that were measured at another time."""
         return Margin(self.share * STORED_FACTOR, f"{self.origin}, x{STORED_FACTOR} as stored")
+
+
+@dataclass(frozen=True, slots=True)
+class OwnMargin:
+    """A margin that a user chose for the cells whose names fit a pattern with `*` and `?`."""
+
+    pattern: str
+    share: float
+
+    @classmethod
+    def parse(cls, text: str) -> OwnMargin:
+        """`PATTERN=SHARE`, the share as `0.05` or `5%`; without a pattern for every cell.
+
+        Raises CompareError.
+        """
+        pattern, _, number = text.rpartition("=")
+        try:
+            share = float(number.removesuffix("%")) / (100 if number.endswith("%") else 1)
+        except ValueError:
+            share = math.nan
+        if not 0 < share <= 10:
+            raise CompareError(
+                f"--margin {text} must be a share such as 0.05 or 5%, or PATTERN=SHARE such as "
+                '"* mine step_ns=5%"'
+            )
+        return cls(pattern.strip() or "*", share)
+
+    def fits(self, cell: str) -> bool:
+        """Whether it is a margin of the cell of this name."""
+        words = re.escape(self.pattern).replace(r"\*", ".*").replace(r"\?", ".")
+        return re.fullmatch(words, cell) is not None
+
+
+def margin_of_cell(cell: str, address: str, own: Sequence[OwnMargin] = ()) -> Margin:
+    """The margin of a gated metric in a cell: the last of the `own` ones that fits its name.
+
+    Raises ValueError if the metric is not gated.
+    """
+    usual = margin_for(address)
+    if usual is None:
+        raise ValueError(f"{address} is not gated")
+    for each in reversed(own):
+        if each.fits(cell):
+            return Margin(each.share, "--margin")
+    return usual
+
+
+def refuse_unused(own: Sequence[OwnMargin], cells: Sequence[str]) -> None:
+    """Raise CompareError for a margin that no cell has: it is misspelt."""
+    for each in own:
+        if not any(map(each.fits, cells)):
+            known = f"; there is {cells[0]}" if cells else ""
+            raise CompareError(f"--margin {each.pattern}: no cell has such a name{known}")
 
 
 def margin_for(address: str) -> Margin | None:

@@ -14,13 +14,13 @@ from typing import Literal
 from blockmark.runs.metrics import METRICS
 from blockmark.runs.model import Cell, CellKey, Run
 
-from .check import CellVerdict, CheckResult
+from .check import CheckResult
 from .compare import why_incomparable
 from .errors import NothingInCommon, UnknownName
 from .gate import GateCell, Rule, judge
 from .judged import cell_verdict, tell_apart
 from .machine import Difference, differences
-from .margins import margin_for
+from .margins import Margin, OwnMargin, margin_for, margin_of_cell, refuse_unused
 from .overlap import explain_no_overlap
 from .pairs import measured, nearest
 
@@ -57,6 +57,7 @@ class StoredOptions:
     impls: tuple[str, ...] = ()
     other_machine: bool = False
     enforced: bool = False
+    margins: tuple[OwnMargin, ...] = ()
     rule: Rule = field(default_factory=Rule)
 
 
@@ -105,20 +106,23 @@ def judge_runs(
             if isinstance(second, str):
                 missing.append(f"{where} {metric}: {second}")
                 continue
-            margin = margin_for(metric)
-            assert margin is not None
-            cell = GateCell(f"{where} {metric}", margin.stored().share)
+            name = f"{where} {metric}"
+            cell = GateCell(name, _margin(name, metric, options).share)
             cell.before, cell.after = list(first.values), list(second.values)
             if reason:
                 cell.verdict, cell.reason = "incomparable", reason
             planned.append((cell, key, metric))
+    refuse_unused(options.margins, [cell.name for cell, _, _ in planned])
     rule = options.rule
     rounds = max((min(len(c.before), len(c.after)) for c, _, _ in planned), default=1)
     one_look = Rule(alpha=rule.alpha, beta=rule.beta, looks=(max(1, rounds),), leaps=())
     judge([cell for cell, _, _ in planned], one_look, last=True)
     cells = []
     for done, (cell, key, metric) in enumerate(planned, start=1):
-        cells.append(_verdict(cell, key, metric, labels, one_look, len(planned)))
+        where = key.setting.scenario, labels[key], key.impl
+        margin = _margin(cell.name, metric, options)
+        told = cell_verdict(cell, where, metric, margin, rule=one_look, planned=len(planned))
+        cells.append(told)
         progress(done, len(planned), f"judged {cell.name}")
     added = [
         _place(key, _labels(now))
@@ -145,18 +149,10 @@ def judge_runs(
     )
 
 
-def _verdict(
-    cell: GateCell,
-    key: CellKey,
-    metric: str,
-    labels: dict[CellKey, str],
-    rule: Rule,
-    planned: int,
-) -> CellVerdict:
-    margin = margin_for(metric)
-    assert margin is not None
-    where = (key.setting.scenario, labels[key], key.impl)
-    return cell_verdict(cell, where, metric, margin.stored(), rule=rule, planned=planned)
+def _margin(name: str, metric: str, options: StoredOptions) -> Margin:
+    """A chosen margin as it is; the usual one is wider, as stored rounds are farther apart."""
+    margin = margin_of_cell(name, metric, options.margins)
+    return margin if any(own.fits(name) for own in options.margins) else margin.stored()
 
 
 def _chosen(cell: Cell, options: StoredOptions) -> bool:
