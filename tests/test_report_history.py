@@ -51,13 +51,46 @@ def test_a_row_a_run_with_the_change_marked_and_told() -> None:
         ["0006", "2026-11-06", "12:00", "1.80"],
     ]
     said = " ".join(text.split())
-    # Ten rounds above fifteen in every order: 2 / C(25, 10) = 2 / 3,268,760, times four places.
     assert (
         "Change: vector/cpp (decode, block_size 16) at run 0005 2026-11-05 12:00: 1.80 us, "
-        "+20.0 %, worse (p 2e-06)." in said
+        "+20.0 %, worse." in said
     )
     assert "No value: run 0002 2026-11-02 12:00, vector/cpp: not measured." in said
     assert "no verdict" in said
+
+
+def test_no_chance_is_told_and_series_that_move_together_are() -> None:
+    runs = []
+    for day in range(1, 7):
+        content = make_run(created=f"2026-11-{day:02d}T12:00:00+00:00", run_id=f"{day:04d}")
+        for name in ("vector/cpp", "flat-stack/cpp", "hash-map/cpp"):
+            for size in (16, 1):
+                cost = 100.0 if day < 4 else 130.0
+                find_cell(content, name, size)["metrics"]["step_ns"] = scalar([cost] * 5)
+        runs.append(parse_run(content))
+    impls = ("vector/cpp", "flat-stack/cpp", "hash-map/cpp")
+    text = " ".join(printed(make_history(runs, "step_ns", impls=impls)).split())
+    assert text.count("Change: ") == 6
+    assert "(p " not in text
+    assert (
+        "At run 0004 2026-11-04 12:00 6 of 6 series moved the same way: look at the machine "
+        "before you look at the code." in text
+    )
+    # One implementation alone that changed is no such sign.
+    assert "moved the same way" not in printed(history())
+
+
+def test_runs_that_are_apart_in_the_same_way_are_told_once() -> None:
+    runs = [
+        parse_run(
+            make_run(
+                created=f"2026-11-{day:02d}T12:00:00+00:00", run_id=f"{day:04d}", quick=day < 3
+            )
+        )
+        for day in range(1, 4)
+    ]
+    text = " ".join(printed(make_history(runs, "step_ns", impls=["vector/cpp"])).split())
+    assert "Runs 0001 2026-11-01 12:00, 0002 2026-11-02 12:00 are apart: quick." in text
 
 
 def test_nothing_found_is_said() -> None:
@@ -68,7 +101,7 @@ def test_the_picture_is_the_same_for_the_same_history_and_shows_all_panels() -> 
     one, two = history(("vector/cpp", "flat-stack/cpp")), history(("vector/cpp", "flat-stack/cpp"))
     first = draw_trend(one)
     assert first == draw_trend(two)
-    width, height = struct.unpack(">II", first[16:24])
+    width, height = struct.unpack(">II", first.png[16:24])
     assert 900 <= width <= 1500
     assert 300 <= height <= 900
     assert draw_trend(history(("flat-stack/cpp",))) != draw_trend(history(("vector/cpp",)))

@@ -131,7 +131,7 @@ def test_another_machine_and_the_same_run_twice_are_left_out() -> None:
     history = make_history([elsewhere, run(2), run(2), run(3)], "step_ns")
     assert [one.run_id for one in history.runs] == ["0002", "0003"]
     assert [(one.run_id, reason) for one, reason in history.left_out] == [
-        ("0001", "other machine: cpu_model Other, not AMD EPYC (Zen 3)"),
+        ("0001", "other machine: cpu_model is Other there and AMD EPYC (Zen 3) in the last run"),
         ("0002", "named twice"),
     ]
 

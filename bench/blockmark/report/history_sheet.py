@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from blockmark.report.check_table import change
-from blockmark.report.numbers import Scale, scale_for, significant, with_unit
+from blockmark.report.numbers import Scale, counted, scale_for, significant, with_unit
 from blockmark.report.setting import setting_name
 from blockmark.report.sheet import Section, Sheet
 from blockmark.report.table import Column, Entry, Group, Row, Table
@@ -16,9 +16,9 @@ from blockmark.verdict.history import History, Series, is_better_lower
 
 _MARK = "*"
 _METHOD = (
-    "Changes are sought by the exact Mann-Whitney test of the rounds before and after, with a "
-    "margin of {:.2g} %. Runs of different times differ by more than their rounds tell: this is "
-    "where to look, no verdict; `blockmark check` gives one."
+    "Changes are sought by ranks of the rounds before and after, with a margin of {:.2g} %. Runs "
+    "of different times differ by more than their rounds tell, also where nothing changed: this "
+    "is where to look, no verdict; `blockmark check` gives one."
 )
 _EXACT = "A change of a count is any in which no round of a run reaches the run before."
 # Reasons in a line each, before the rest is only counted.
@@ -35,7 +35,8 @@ def history_sheet(history: History) -> Sheet:
         Section(_heading(last, setting), _table(history, members))
         for setting, members in groups.items()
     ]
-    lead = [f"{len(history.runs)} runs, oldest first; {_MARK} marks a change."]
+    many = counted(len(history.runs), "run")
+    lead = [f"{many}, oldest first; {_MARK} marks a change."]
     lead += [f"Left out: run {run.run_id}, {reason}." for run, reason in history.left_out]
     closing = _changes(history) or ["No change was found."]
     closing += _versions(history)
@@ -44,7 +45,7 @@ def history_sheet(history: History) -> Sheet:
     exact = _is_exact(history)
     closing.append(_EXACT if exact else _METHOD.format(history.margin * 100))
     return Sheet(
-        f"{history.metric} over {len(history.runs)} runs",
+        f"{history.metric} over {many}",
         tuple(lead),
         tuple(sections),
         tuple(closing),
@@ -97,10 +98,28 @@ def _changes(history: History) -> list[str]:
             run = history.runs[one.index]
             value = series.values[one.index]
             at = "" if value is None else f"{with_unit(value.value, _unit(value))}, "
-            chance = f" (p {one.p:.0e})" if one.p else ""
             where = f"{series.cell.impl} ({_heading(history.runs[-1], series.cell.setting)})"
             told = change_words(series, place, history.metric)
-            lines.append(f"Change: {where} at run {run_label(run)}: {at}{told}{chance}.")
+            lines.append(f"Change: {where} at run {run_label(run)}: {at}{told}.")
+    return [*lines, *_together(history)]
+
+
+def _together(history: History) -> list[str]:
+    """Runs at which most series changed in one direction, as a machine's state makes them."""
+    measured = [
+        series for series in history.series if sum(v is not None for v in series.values) > 1
+    ]
+    if len(measured) < 3:
+        return []
+    lines = []
+    for place, run in enumerate(history.runs):
+        up = [one.ratio > 1.0 for each in measured for one in each.changes if one.index == place]
+        same = max(sum(up), len(up) - sum(up))
+        if same * 3 >= len(measured) * 2:
+            lines.append(
+                f"At run {run_label(run)} {same} of {counted(len(measured), 'series', 'series')} "
+                f"moved the same way: look at the machine before you look at the code."
+            )
     return lines
 
 
@@ -110,11 +129,11 @@ def _unit(value: MetricValue) -> str:
 
 def _differences(history: History) -> list[str]:
     """What else changed with a run, which may be why a value did."""
-    lines = []
+    apart: dict[str, list[str]] = {}
     last = history.runs[-1]
     for run, found in zip(history.runs, history.differences, strict=True):
         flags = [
-            f"{one.flag}: {one.fact} {one.before}, not {one.now}"
+            f"{one.flag}: {one.fact} is {one.before} there and {one.now} in the last run"
             if one.flag not in ("quick", "incomplete")
             else one.flag
             for one in found
@@ -122,7 +141,13 @@ def _differences(history: History) -> list[str]:
             or (run.quick if one.flag == "quick" else not run.complete)
         ]
         if run is not last and flags:
-            lines.append(f"Run {run_label(run)} is apart: {'; '.join(flags)}.")
+            apart.setdefault("; ".join(flags), []).append(run_label(run))
+    lines = []
+    for flags_said, labels in apart.items():
+        if len(labels) == 1:
+            lines.append(f"Run {labels[0]} is apart: {flags_said}.")
+        else:
+            lines.append(f"Runs {', '.join(labels)} are apart: {flags_said}.")
     if last.quick or not last.complete:
         what = "quick" if last.quick else "incomplete"
         lines.append(f"Run {run_label(last)}, the last one, is {what}.")

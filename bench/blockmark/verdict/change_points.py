@@ -23,8 +23,9 @@ class ChangePoint:
     """The series changed at run `index`: from there on it is another level.
 
     `ratio` is the level from there to the next change over the level since the last one; `p`
-    the chance of such ranks if nothing had changed, two-sided, times the number of places
-    where something could have. An exact count that changed has p 0.
+    the chance of such ranks, two-sided and times the number of places, if rounds of all runs
+    were independent. They are not, since a machine differs from hour to hour: `p` orders the
+    places where to look, and is told to nobody. An exact count that changed has p 0.
     """
 
     index: int

@@ -73,7 +73,10 @@ def make_history(
         if any(run == other for other in ordered[:place]):
             left.append((run, "named twice"))
         elif elsewhere is not None:
-            reason = f"other machine: {elsewhere.fact} {elsewhere.before}, not {elsewhere.now}"
+            reason = (
+                f"other machine: {elsewhere.fact} is {elsewhere.before} there and "
+                f"{elsewhere.now} in the last run"
+            )
             left.append((run, reason))
         else:
             kept.append(run)
