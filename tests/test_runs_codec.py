@@ -145,6 +145,10 @@ BROKEN: dict[str, tuple[Spoil, str]] = {
         lambda content: metric(content, "step_latency_ns")["quantiles"].update(p75={}),
         "quantiles.p75",
     ),
+    "p99 below p50": (
+        lambda content: metric(content, "step_latency_ns")["quantiles"]["p99"].update(value=1.0),
+        "step_latency_ns.quantiles.p99",
+    ),
     "quantile without values": (
         lambda content: metric(content, "step_latency_ns")["quantiles"]["p90"].pop("values"),
         "quantiles.p90.values",

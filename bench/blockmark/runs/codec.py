@@ -12,11 +12,12 @@ import dataclasses
 import datetime
 import re
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, TypeVar, get_args
 
 from blockmark.runs.errors import quote
-from blockmark.runs.histogram import LARGEST_INDEX, bucket_index
+from blockmark.runs.histogram import LARGEST_INDEX, PERMILLE, bucket_index
 from blockmark.runs.metrics import METRICS, QUANTILES
 from blockmark.runs.model import (
     SCHEMA,
@@ -171,6 +172,7 @@ def _metric(name: str, item: JsonObject) -> MetricValue:
             if label not in QUANTILES:
                 entry.fail(None, f"no such quantile; there are {', '.join(QUANTILES)}")
             quantiles[label] = _estimate(entry)
+        _check_ascending(item, quantiles)
     histograms: tuple[HistogramData, ...] = ()
     if "histograms" in item:
         histograms = tuple(_histogram(entry) for entry in item.children("histograms"))
@@ -189,6 +191,19 @@ def _metric(name: str, item: JsonObject) -> MetricValue:
         quantiles=quantiles,
         histograms=histograms,
     )
+
+
+def _check_ascending(item: JsonObject, quantiles: Mapping[str, Quantile]) -> None:
+    """A quantile is no less than a smaller one, if both are of as many rounds.
+
+    Not the largest sample, which is exact and may lie below the middle of its bucket.
+    """
+    known = [(label, quantiles[label]) for label in PERMILLE if label in quantiles]
+    for (low, less), (high, more) in pairwise(known):
+        if less.value is None or more.value is None or less.rounds != more.rounds:
+            continue
+        if more.value < less.value:
+            item.fail(f"quantiles.{high}", f"{more.value} is below {low}, which is {less.value}")
 
 
 def _estimate(item: JsonObject) -> Quantile:
