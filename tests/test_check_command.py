@@ -77,10 +77,12 @@ def test_a_slowdown_committed_on_purpose_is_caught(repo: Path, tmp_path: Path) -
 @pytest.mark.alone
 def test_without_it_the_check_passes(repo: Path, tmp_path: Path) -> None:
     done = check(repo, "--baseline-rev", "main", *SURE, "--json", "-")
-    assert done.returncode == 0, done.stdout + done.stderr
     content = json.loads(done.stdout)  # nothing else is on stdout
-    assert {cell["verdict"] for cell in content["cells"]} <= {"unchanged", "inconclusive"}
-    assert content["exit_code"] == 0
+    found = {cell["verdict"] for cell in content["cells"]}
+    assert found <= {"unchanged", "inconclusive"}, done.stdout + done.stderr
+    # On a busy machine eight rounds may be too few, which is no pass.
+    assert done.returncode in ((0,) if found == {"unchanged"} else (0, 3))
+    assert content["exit_code"] == done.returncode
     assert content["facts"]["sides"]["before"]["contract_version"] == 1
     assert content["facts"]["order"][0] == ["tiny mine"]
 
@@ -97,9 +99,10 @@ def test_a_repository_elsewhere_and_its_build(repo: Path, tmp_path: Path) -> Non
     assert done.returncode == 2
     assert "No module named 'made'" in done.stderr
     waivers = tmp_path / "waivers.toml"
+    waived = 'limit = 1000\nreason = "wanted"\nexpires = 2999-12-31\n'
     waivers.write_text(
-        '[[waiver]]\ncell = "tiny mine step_ns"\nlimit = 1000\nreason = "wanted"\n'
-        "expires = 2999-12-31\n"
+        f'[[waiver]]\ncell = "tiny mine step_ns"\n{waived}'
+        f'[[waiver]]\ncell = "tiny mine step_latency_ns.p99"\n{waived}'
     )
     log = tmp_path / "built-log"
     build = ("--build", f"cp made_in.py made.py && echo built >> {log}")
@@ -155,8 +158,10 @@ def test_an_interrupt_keeps_what_is_there(tmp_path: Path) -> None:
 @pytest.mark.alone
 def test_against_itself(repo: Path) -> None:
     done = check(repo, "--self-test", *SURE)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "step_ns: 8 rounds" in " ".join(done.stdout.split())
+    said = " ".join(done.stdout.split())
+    assert done.returncode == 0 or "no pass: " in said, done.stdout + done.stderr
+    assert "0 regressed, 0 improved" in said
+    assert "step_ns: 8 rounds" in said
 
 
 @pytest.mark.parametrize(
