@@ -137,3 +137,18 @@ def test_mooncake_on_the_screen(tmp_path: Path) -> None:
     text = " ".join(done.stdout.split())
     assert "26.5 % of 42,320 references to ids of 512 tokens" in text
     assert "26.9 % of 1,329,974 full blocks of prompts, 26.3 % of 1,363,673" in text
+
+
+def test_a_run_of_a_trace_is_told_by_the_trace_that_ran(tmp_path: Path) -> None:
+    """Not by the words of the scenario that ran it, which was made for another trace."""
+    save(tmp_path / "mine.csv", VIDUR, *(f"{at},{100 + at},{10 + at}" for at in range(21)))
+    words = ("--set", "trace=mine.csv", "--set", "trace_format=auto", "--impl", "vector/py")
+    done = blockmark("run", "trace-azure-code", *words, "--quick", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    said = " ".join(done.stdout.split())
+    # Means of 100..120 and 10..30.
+    assert "mine.csv (vidur)" in said
+    assert "110 tokens in on average, 20 out" in said
+    (report,) = (tmp_path / "results").glob("*/report/report.md")
+    title = report.read_text().partition("\n")[0]
+    assert title == "# A serving trace of lengths and arrivals: mine.csv (vidur)"

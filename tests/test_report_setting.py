@@ -32,3 +32,12 @@ def test_pools_alone_replay_no_step() -> None:
     whole = Setting("s", {"models": ["step", "pool"]}, facts)
     assert step_words(whole) == "256 appends, 0.5 freed"
     assert step_words(Setting("s", {"models": ["pool"]}, facts)) == ""
+
+
+def test_requests_and_not_calls_are_said_to_be_admitted() -> None:
+    # A prefix cache takes slots of its own, by forking, and gives them up, by freeing.
+    calls = {"append": 8.0, "allocate": 0.0285, "fork": 1.25, "free": 1.31}
+    facts = {"operations_per_step": calls, "admitted_per_step": 0.342, "ended_per_step": 0.34}
+    assert step_words(Setting("s", {"models": ["step"]}, facts)) == (
+        "8 appends, 0.342 admitted, 0.34 freed, 1.25 forks"
+    )

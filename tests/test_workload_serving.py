@@ -78,6 +78,15 @@ def test_counts_add_up_and_do_not_depend_on_an_implementation() -> None:
         counts = requests_of(load.facts)
         assert counts["arrived"] == 120
         assert counts["finished"] + counts["rejected"] == 120
+        # By hand: everyone who ended was admitted, and once more for each computing anew.
+        admitted = counts["finished"] + counts["preempted_recompute"]
+        ended_per_step = load.facts["ended_per_step"]
+        assert load.facts["admitted_per_step"] * counts["finished"] == pytest.approx(
+            ended_per_step * admitted
+        )
+        assert ended_per_step * load.program.body_steps == pytest.approx(
+            counts["finished"], rel=0.01
+        )
         assert load.facts["program_digest"] == serving_load(cell(**params)).facts["program_digest"]
     assert requests_of(serving_load(cell(**TIGHT)).facts)["preempted_recompute"] > 0
     swapped = requests_of(serving_load(cell(**SWAP)).facts)

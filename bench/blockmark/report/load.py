@@ -33,6 +33,8 @@ _TOLD_ELSEWHERE = (
     "operations_per_step",
     "operations_per_sequence_step",
     "blocks_taken_per_step",
+    "admitted_per_step",
+    "ended_per_step",
     "occupancy_mean",
     "occupancy_p95",
     "token_occupancy_mean",
@@ -83,6 +85,8 @@ class _Fact:
 _FACTS = (
     _Fact(("trace", "rows"), "rows of the trace", "{} rows", count),
     _Fact(("trace", "requests"), "requests of the trace", "", count),
+    _Fact(("trace", "prompt_tokens_mean"), "prompt tokens, mean", "{} tokens in on average"),
+    _Fact(("trace", "output_tokens_mean"), "output tokens, mean", "{} out"),
     _Fact(("trace", "speedup"), "speed-up", "{}x as fast", exact, dull=1.0),
     _Fact(("requests", "arrived"), "requests arrived", "{} requests", count),
     _Fact(("requests", "finished"), "requests finished", "", count),

@@ -20,7 +20,7 @@ from blockmark.report.gaps import general_gaps, unmeasured_cells, unmeasured_met
 from blockmark.report.growth_table import report_tables
 from blockmark.report.ladder import engines_of, ladder_tables
 from blockmark.report.leaders import leaders
-from blockmark.report.load import common_sentence, load_rows, load_table
+from blockmark.report.load import common_sentence, load_rows, load_table, trace_name
 from blockmark.report.numbers import ABSENT, UNAVAILABLE
 from blockmark.report.operation_table import OPERATIONS, operation_tables
 from blockmark.report.picture import Picture
@@ -188,7 +188,14 @@ def _study(run: Run, sweep: Sweep, view: StudyView, pictures: Sequence[Picture])
 
 
 def _title(run: Run) -> str:
-    titles = [info.title or info.name for info in run.scenarios]
+    """The scenarios' titles, each with the trace that ran where there was one."""
+    titles = []
+    for info in run.scenarios:
+        settings = [setting for setting in run.settings if setting.scenario == info.name]
+        traces = dict.fromkeys(filter(None, map(trace_name, settings)))
+        titles.append(
+            ": ".join([info.title or info.name, *([", ".join(traces)] if traces else [])])
+        )
     return "; ".join(titles) or "Nothing was run"
 
 

@@ -229,9 +229,15 @@ def step_words(setting: Setting) -> str:
     operations = setting.facts.get("operations_per_step")
     if not isinstance(operations, Mapping) or _pools_alone(setting.params):
         return ""
-    # Blocks are no calls, so they may stand beside the calls as a fact of their own.
-    if "blocks_taken_per_step" in setting.facts:
-        operations = {**operations, "blocks_taken": setting.facts["blocks_taken_per_step"]}
+    # Blocks are no calls, so they may stand beside the calls as a fact of their own; and where
+    # a prefix cache makes calls of its own, so do the requests that came and went.
+    for name, fact in (
+        ("blocks_taken", "blocks_taken_per_step"),
+        ("allocate", "admitted_per_step"),
+        ("free", "ended_per_step"),
+    ):
+        if fact in setting.facts:
+            operations = {**operations, name: setting.facts[fact]}
     parts = []
     for name, one, many in _OPERATIONS:
         times = number(operations, name)

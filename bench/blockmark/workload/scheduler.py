@@ -219,6 +219,7 @@ class Scheduler:
             hit = self.blocks.begin(request.slot, request.chain, known, more)
             self._count_hits(request, hit)
             request.admissions += 1
+            self.tally.admitted += 1
             request.held = hit
             chunk = min(self.rules.prefill_chunk, request.tokens - hit, budget)
             if hit:

@@ -103,6 +103,8 @@ def _from_trace(cell: Cell, said: dict[str, Any]) -> list[Request]:
     said["file"] = path.name
     said["format"] = trace.format
     said["requests"] = len(requests)
+    said["prompt_tokens_mean"] = sum(one.prompt_tokens for one in requests) / len(requests)
+    said["output_tokens_mean"] = sum(one.output_tokens for one in requests) / len(requests)
     said["skipped"] = dict(trace.skipped)
     said["speedup"] = cell["trace_speedup"]
     said["oddities"] = trace.oddities()
@@ -128,6 +130,9 @@ def _facts(cell: Cell, program: Program, tally: Tally) -> dict[str, Any]:
     facts: dict[str, Any] = {
         "workload": "serving",
         "operations_per_step": calls,
+        # Calls of allocate, fork and free are of the prefix cache, too.
+        "admitted_per_step": tally.admitted / steps,
+        "ended_per_step": tally.finished / steps,
         "blocks_taken_per_step": taken,
         "operations_per_sequence_step": (sum(calls.values()) + 3 * taken) / running,
         "running_mean": running,

@@ -10,6 +10,7 @@ class Tally:
     """What happened, in exact counts."""
 
     arrived: int = 0
+    admitted: int = 0  # those that were preempted to be computed again once more each time
     finished: int = 0
     rejected_queue: int = 0
     rejected_size: int = 0
