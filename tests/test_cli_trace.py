@@ -143,12 +143,12 @@ def test_a_run_of_a_trace_is_told_by_the_trace_that_ran(tmp_path: Path) -> None:
     """Not by the words of the scenario that ran it, which was made for another trace."""
     save(tmp_path / "mine.csv", VIDUR, *(f"{at},{100 + at},{10 + at}" for at in range(21)))
     words = ("--set", "trace=mine.csv", "--set", "trace_format=auto", "--impl", "vector/py")
-    done = blockmark("run", "trace-azure-code", *words, "--quick", cwd=tmp_path)
+    words = (*words, "--quick", "--report", "out")
+    done = blockmark("run", "trace-azure-code", *words, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     said = " ".join(done.stdout.split())
     # Means of 100..120 and 10..30.
     assert "mine.csv (vidur)" in said
     assert "110 tokens in on average, 20 out" in said
-    (report,) = (tmp_path / "results").glob("*/report/report.md")
-    title = report.read_text().partition("\n")[0]
+    title = (tmp_path / "out" / "report.md").read_text().partition("\n")[0]
     assert title == "# A serving trace of lengths and arrivals: mine.csv (vidur)"
