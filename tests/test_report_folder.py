@@ -20,8 +20,12 @@ def test_every_picture_that_is_linked_is_there(tmp_path: Path) -> None:
     path = write_report(RUN, tmp_path / "new" / "decode")
     assert path == tmp_path / "new" / "decode" / "report.md"
     linked = re.findall(r"!\[[^\]]*\]\(([^)]+)\)", path.read_text(encoding="utf-8"))
-    assert len(linked) == 6
+    assert len(linked) == 4
     assert sorted(linked) == sorted(file.name for file in path.parent.glob("*.png"))
+    # Beside each the same as lines and letters.
+    assert {file.stem for file in path.parent.glob("*.svg")} == {
+        file.stem for file in path.parent.glob("*.png")
+    }
 
 
 def test_the_same_run_gives_the_same_files(tmp_path: Path) -> None:

@@ -53,15 +53,15 @@ def test_many_settings_on_one_axis_have_growth_in_place_of_their_own_pictures() 
     assert pictures[0].title == "Growth over total_blocks: scale-pool, native loop"
     for picture in pictures:
         width, height = struct.unpack(">II", picture.data[16:24])
-        assert 700 <= width <= 1500
-        assert 350 <= height <= 1200
+        assert width == 850
+        assert 250 <= height <= 1200
         assert len(picture.data) > 20_000
 
 
 def test_three_settings_have_both_and_two_have_no_growth() -> None:
     three = [picture.file for picture in drawn(make_swept_run("block_size", (16, 64, 512)))]
     assert three[:2] == ["growth.png", "growth-python.png"]
-    assert len(three) == 2 + 3 * 3
+    assert len(three) == 2 + 3 * 2
     two = [picture.file for picture in drawn(make_swept_run("block_size", (16, 64), impls=NATIVE))]
     assert not [file for file in two if file.startswith("growth")]
 
@@ -72,7 +72,7 @@ def test_many_settings_without_one_axis_of_numbers_have_pictures_of_the_first_fe
     )
     files = [picture.file for picture in drawn(content)]
     assert files[0] == "cost-block_size-1-pool-fresh.png"
-    assert len(files) == 9
+    assert len(files) == 6
 
 
 def test_a_run_of_many_scenarios_has_pictures_of_the_first_setting_of_each() -> None:
@@ -83,8 +83,8 @@ def test_a_run_of_many_scenarios_has_pictures_of_the_first_setting_of_each() -> 
         content["settings"] = content["settings"] + [each | {"scenario": name} for each in settings]
         content["cells"] = content["cells"] + [each | {"scenario": name} for each in cells]
     pictures = drawn(content)
-    assert len(pictures) == 4 * 3
-    assert len({picture.file for picture in pictures}) == 4 * 3
+    assert len(pictures) == 4 * 2
+    assert len({picture.file for picture in pictures}) == 4 * 2
 
 
 def test_growth_of_two_scenarios_has_two_names() -> None:

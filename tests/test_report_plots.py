@@ -3,23 +3,33 @@
 from __future__ import annotations
 
 import os
+import re
 import struct
 import subprocess
 import sys
 import zlib
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from blockmark.report.plots import draw_pictures
 from blockmark.report.plots.latency import tail
-from blockmark.report.plots.style import looks, short_name
+from blockmark.report.plots.looks import looks
+from blockmark.report.plots.style import short_name
+from blockmark.report.plots.ticks import places
 from blockmark.runs.codec import parse_run
 from blockmark.runs.model import HistogramData, ImplementationInfo
+from blockmark.workload.builtin import builtin_names, find_scenario
+from blockmark_impls.registry import builtin_names as impl_names
+from blockmark_impls.registry import more_names, pair_names, resolve
+from counter_run_factory import COUNTED, add_counters
 from run_factory import find_cell, make_run, scalar
 
-KINDS = ("cost", "latency", "share")
+KINDS = ("cost", "latency")
 
 
 def drawn(content: dict[str, Any]) -> dict[str, bytes]:
@@ -58,8 +68,9 @@ def test_a_picture_is_large_enough_to_read_and_holds_no_date_or_version(
     for data in pictures.values():
         parts = chunks(data)
         width, height = struct.unpack(">II", parts["IHDR"][:8])
-        assert 900 <= width <= 1500
-        assert 500 <= height <= 1200
+        # As wide as a page of text shows it: no letter comes out smaller than it was drawn.
+        assert width == 850
+        assert 300 <= height <= 1200
         assert len(data) > 20_000
         assert set(parts) == {"IHDR", "pHYs", "IDAT", "IEND"}
 
@@ -101,7 +112,6 @@ def test_a_different_value_gives_a_different_picture(pictures: dict[str, bytes])
     find_cell(content, "vector/cpp")["metrics"]["step_ns"] = scalar([5_000.0] * 5)
     changed = drawn(content)
     assert changed["cost-block_size-16.png"] != pictures["cost-block_size-16.png"]
-    assert changed["share-block_size-16.png"] != pictures["share-block_size-16.png"]
     assert changed["cost-block_size-1.png"] == pictures["cost-block_size-1.png"]
 
 
@@ -128,7 +138,7 @@ def test_zero_one_round_and_unavailable_values_are_no_crash() -> None:
     }
     flat = find_cell(content, "flat-stack/cpp")["metrics"]["step_latency_ns"]
     flat["histograms"] = [{"counts": [[700, 1]], "max": 3_010, "samples": 1}]
-    assert len(drawn(content)) == 6
+    assert len(drawn(content)) == 4
 
 
 @pytest.mark.parametrize(
@@ -156,7 +166,7 @@ def test_file_names_are_safe_and_each_is_used_once() -> None:
         content["cells"][index]["params"] = {"pool": value}
     names = sorted(drawn(content))
     assert names[:2] == ["cost-pool-x-y-2.png", "cost-pool-x-y.png"]
-    assert len(names) == 6
+    assert len(names) == 4
 
 
 def test_a_tail_counts_the_steps_of_all_rounds_that_took_longer() -> None:
@@ -175,8 +185,7 @@ def test_a_tail_ends_at_the_exact_maximum() -> None:
 
 
 def info(name: str, scheme: str, tier: str = "cpp", kind: str = "manager") -> ImplementationInfo:
-    kinds = {"manager": "manager", "control": "control"}
-    return ImplementationInfo(name, scheme, tier, kinds[kind], "", "R", "int32", "LIFO")  # type: ignore[arg-type]
+    return ImplementationInfo(name, scheme, tier, kind, "", "R", "int32", "LIFO")  # type: ignore[arg-type]
 
 
 def test_a_scheme_has_one_colour_everywhere_and_tiers_differ_otherwise() -> None:
@@ -186,6 +195,107 @@ def test_a_scheme_has_one_colour_everywhere_and_tiers_differ_otherwise() -> None
     assert some["a"].color != some["c"].color
     assert some["a"].marker != some["b"].marker
     assert some["a"].line != some["b"].line
+
+
+def test_an_implementation_looks_the_same_in_every_picture() -> None:
+    """Alone, among all, and in any order: no look depends on what else is there."""
+    known = [info(name, scheme, tier) for name, scheme, tier in _named()]
+    among = looks(known)
+    assert looks(known[::-1]) == among
+    for one in known:
+        assert looks([one])[one.name] == among[one.name]
+
+
+def test_no_two_implementations_of_a_scenario_look_alike() -> None:
+    """Where they are lines or marks of one picture: the layouts and policies have bars."""
+    bars = ("capacity", "false-sharing", "layout-pack", "mistakes")
+    for name in builtin_names():
+        scenario = find_scenario(name)
+        study = scenario.cells()[0].study
+        if study in bars or not scenario.implementations:
+            continue
+        impls = [impl for target in scenario.implementations for impl in resolve(target)]
+        found = looks(info(i.name, i.scheme, i.tier, i.kind) for i in impls if i.kind != "control")
+        drawn_as = [(look.color, look.marker, str(look.line)) for look in found.values()]
+        assert len(set(drawn_as)) == len(drawn_as), name
+
+
+def _named() -> list[tuple[str, str, str]]:
+    names = [*impl_names(), *more_names(), *pair_names()]
+    return [(one.name, one.scheme, one.tier) for name in names for one in resolve(name)]
+
+
+@given(
+    st.floats(1e-9, 1e9),
+    st.floats(1.2, 1e9),
+    st.integers(3, 8),
+)
+def test_an_axis_has_two_names_or_more_and_never_too_many(
+    low: float, reach: float, most: int
+) -> None:
+    found = places(low, low * reach, most)
+    assert found == sorted(found)
+    assert all(low <= one <= low * reach for one in found)
+    assert len(found) <= most + 1
+    # From 1 to 2 there are 1, 1.5 or 2; a decade has two at least.
+    if reach >= 10:
+        assert len(found) >= 2
+
+
+def test_a_vector_picture_stands_beside_each(tmp_path: Path) -> None:
+    """The same picture in letters and lines: 850 pixels are 8.5 inches of 72 points."""
+    run = parse_run(make_run(impls=("vector/cpp", "null/cpp")))
+    pictures = draw_pictures(run)
+    assert [one.drawn.svg for one in draw_pictures(run)] == [one.drawn.svg for one in pictures]
+    for picture in pictures:
+        png, svg = picture.files
+        assert svg == png.replace(".png", ".svg")
+        tree = ElementTree.fromstring(picture.drawn.svg)
+        assert tree.attrib["width"] == "612pt"
+        sizes = re.findall(rb"font-size: ([\d.]+)px", picture.drawn.svg)
+        # SVG's px are points here: nine pixels of the PNG are 6.5 of them.
+        assert sizes
+        assert min(map(float, sizes)) >= 6.5
+        text = "".join(tree.itertext())
+        assert "vector/cpp" in text
+
+
+def test_a_title_says_that_misses_are_simulated() -> None:
+    """A picture is shown without its caption."""
+    content = add_counters(make_run(impls=("vector/cpp", "null/cpp")))
+    titles = [one.title for one in draw_pictures(parse_run(content)) if "misses" in one.file]
+    assert titles
+    assert all(title.startswith("Simulated L1D misses per operation") for title in titles)
+    counted = add_counters(make_run(impls=("vector/cpp", "null/cpp")), COUNTED)
+    titles = [one.title for one in draw_pictures(parse_run(counted)) if "misses" in one.file]
+    assert all(title.startswith("Counted L1D") for title in titles)
+
+
+def svg_text(content: dict[str, Any], kind: str) -> str:
+    pictures = draw_pictures(parse_run(content))
+    [picture] = [one for one in pictures if one.file.startswith(f"{kind}-block_size-16")]
+    return "\n".join(ElementTree.fromstring(picture.drawn.svg).itertext())
+
+
+def test_a_value_that_is_not_above_its_floor_is_marked() -> None:
+    content = make_run(impls=("vector/cpp", "null/cpp"))
+    find_cell(content, "null/cpp")["metrics"]["step_ns"] = scalar(
+        [100.0, 101.0, 102.0, 103.0, 104.0]
+    )
+    find_cell(content, "vector/cpp")["metrics"]["step_ns"] = scalar([50.0] * 5)
+    assert "50.0**" in svg_text(content, "cost")
+    find_cell(content, "vector/cpp")["metrics"]["step_ns"] = scalar([500.0] * 5)
+    assert "500\n" in svg_text(content, "cost")
+    assert "500*" not in svg_text(content, "cost")
+
+
+def test_another_profile_is_named_beside_the_name() -> None:
+    content = make_run(impls=("vector/cpp", "flat-stack/cpp"))
+    assert "(R)" not in svg_text(content, "cost")
+    content["implementations"][0]["profile"] = "RCS"
+    text = svg_text(content, "cost")
+    assert "(RCS)" in text
+    assert "(R)" in text
 
 
 def test_an_unknown_scheme_keeps_its_colour_whatever_else_is_there() -> None:
@@ -203,7 +313,8 @@ def test_the_same_scheme_called_in_another_way_has_another_line() -> None:
     names = ("f/cpp", "f/cpp[call_style=per-op]", "f/cpp[call_style=per-step]", "f/cpp[row_pad=1]")
     found = looks([info(name, "flat-stack") for name in names])
     assert len({str(found[name].line) for name in names[:3]}) == 3
-    assert found[names[3]].color == found[names[0]].color
+    # Another parameter is told by a darker shade, whoever loops.
+    assert found[names[3]].color != found[names[0]].color
 
 
 def test_controls_are_drawn_hollow() -> None:

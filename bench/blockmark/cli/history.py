@@ -37,7 +37,9 @@ def command(
             metavar="PERCENT", min=0.0, max=1000.0, help="The smallest change that counts."
         ),
     ] = 3.0,
-    plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Also draw it, as PNG.")] = None,
+    plot: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Also draw it, as PNG, or SVG by its name.")
+    ] = None,
 ) -> int:
     """Show a metric over RUNs in the order of their creation, with changes marked.
 
@@ -56,7 +58,9 @@ def command(
         from blockmark.report.files import write_file
         from blockmark.report.plots.trend import MOST_PANELS, draw_trend
 
-        write_file(plot, draw_trend(history), "the picture")
+        picture = draw_trend(history)
+        data = picture.svg if plot.suffix == ".svg" else picture.png
+        write_file(plot, data, "the picture")
         typer.echo(f"Picture: {plot}")
         if len(history.series) > MOST_PANELS:
             rest = len(history.series) - MOST_PANELS

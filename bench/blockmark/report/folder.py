@@ -39,7 +39,8 @@ def _write(folder: Path, text: str, pictures: Sequence[Picture]) -> Path:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for picture in pictures:
-            replace_file(folder / picture.file, picture.data)
+            for name, data in picture.files.items():
+                replace_file(folder / name, data)
         replace_file(path, text.encode("utf-8"))
     except OSError as error:
         reason = (error.strerror or str(error)).lower()

@@ -24,8 +24,11 @@ if TYPE_CHECKING:
 # What a scenario file may hold beside the keys of a cell.
 _FILE_KEYS = ("title", "analysis", "implementations", "matrix")
 _MAX_CELLS = 10_000
+_MOST_LETTERS = {"title": 300, "analysis": 100_000}
 # A paced loop of fewer has no median lateness.
 _LEAST_PACED_STEPS = 20
+# How long a paced loop of a quick look lasts, where its steps are enough.
+_QUICK_PACED_S = 0.25
 # Slots that hold cached prefixes, where a workload keeps them.
 CACHE_SLOTS = 1024
 
@@ -120,6 +123,7 @@ class Scenario:
     def shortened(self) -> Scenario:
         """What a quick look takes: ends and middle of the file's longest axis, if it has more
         than two values, and the first value of its others. Axes of the command line stay whole.
+        Paced loops are short.
         """
         own = {k: v for k, v in self.matrix.items() if k not in self.overrides}
         longest = max(own, key=lambda name: len(own[name]), default=None)
@@ -130,6 +134,13 @@ class Scenario:
                 matrix[name] = [values[0], values[len(values) // 2], values[-1]]
             else:
                 fixed[name] = values[0]
+        if "rate" in str(fixed.get("models", "")) and "rate_seconds" not in self.overrides:
+            rates = matrix.get("step_rate") or [
+                fixed.get("step_rate", KEYS["step_rate"].default or 0)
+            ]
+            enough = 2 * _LEAST_PACED_STEPS / min(float(str(rate)) for rate in rates)
+            usual = float(str(fixed.get("rate_seconds", KEYS["rate_seconds"].default)))
+            fixed["rate_seconds"] = min(usual, max(_QUICK_PACED_S, enough))
         return replace(self, fixed=fixed, matrix=matrix)
 
     def cells(self) -> list[Cell]:
@@ -226,6 +237,8 @@ def _scenario(data: dict[str, Any], name: str, where: str) -> Scenario:
     for key, value in (("title", title), ("analysis", analysis)):
         if not isinstance(value, str):
             raise ConfigError(f"{where}: {key} must be text")
+        if len(value) > (most := _MOST_LETTERS[key]):
+            raise ConfigError(f"{where}: {key} has {len(value):,} letters; at most {most:,}")
     targets = data.pop("implementations", [])
     if not isinstance(targets, list) or not all(isinstance(t, str) for t in targets):
         raise ConfigError(f"{where}: implementations must be a list of names")

@@ -17,7 +17,7 @@ from blockmark.report.answers import answers
 from blockmark.report.disturbance import disturbance
 from blockmark.report.floors import floor_mark, mark_notes
 from blockmark.report.numbers import interval, scale_for, significant
-from blockmark.report.plots.style import looks
+from blockmark.report.plots.looks import looks
 from blockmark.report.setting import effort, load_line, machine_line, setting_name
 from blockmark.report.sweep import sweeps
 from blockmark.report.versions import run_title, version_lines

@@ -18,18 +18,15 @@ _CAPTIONS = {
     "cost": (
         "Cost by implementation",
         "Each row is an implementation, each panel a cost on a logarithmic axis. The dashed line "
-        "is the floor of its group: the same work on a plain array, or else the empty loop.",
+        "is the floor of its group: the same work on a plain array, or else the empty loop. One "
+        "star: not told from the empty loop; two: below the floor. Letters in brackets, where "
+        "they differ, are the profile: work of another kind, so that no ratio is formed.",
     ),
     "latency": (
         "Step latency",
         "Which share of the steps takes longer than the time on the axis, all rounds together; "
         "a curve further left is faster, one that falls steeply is steadier. Marks stand at the "
         "median and at the slowest step seen.",
-    ),
-    "share": (
-        "Share of one core",
-        "Step time x step rate, an estimate: no pacing, packing or anything else of the engine "
-        "in it. Dotted lines are the rates of engines whose steps take 1, 10 and 30 ms.",
     ),
 }
 _MISSES = (
@@ -46,23 +43,22 @@ _BEFORE_AFTER = (
 _GROWTH = (
     "Growth",
     "Each line is an implementation, each panel a cost, against what the settings differ in. "
-    "Dashed: the floor, which is the same work on a plain array, or else the empty loop. Bars "
-    "are 95 % intervals, where they are wider than the mark.",
+    "Grey: the floor, which is the same work on a plain array, or else the empty loop. Empty "
+    "marks of a colour: not told from the empty loop, or below the floor. Bars are 95 % "
+    "intervals, where they are wider than the mark.",
 )
 _RATE = (
     "Share of one core against step rate",
     "Each line is an implementation in a loop that takes its steps at the rate on the axis, with "
-    "95 % intervals where they are wider than the mark. Crosses: the loop fell behind, so its "
-    "share is that of a full loop and no point of the line. Pale marks: it fell behind a rate "
-    "that short loops held, so something else kept it. The tick at 100 % stands at the highest "
-    "rate that was held. Dotted: step time x rate, from steps back to back. Both axes are "
-    "logarithmic.",
+    "95 % intervals where they are wider than the mark. A line ends at 100 % at the highest rate "
+    "that was held, which stands behind the name. Pale marks: the loop fell behind a rate that "
+    "short loops held, so something else kept it. Both axes are logarithmic.",
 )
 _HAND_OUTS = (
     "What a pool trades",
-    "Each trail is a pool, each mark a setting, the last one largest. Up is dearer; right is more "
-    "contiguous, so that a hand-out moves to another device in fewer copies. Both axes are "
-    "logarithmic.",
+    "Each mark is a pool{}. Up is dearer; right is more contiguous, so that a hand-out moves to "
+    "another device in fewer copies. One star: not told from the empty loop; two: below the "
+    "floor. Both axes are logarithmic.",
 )
 _SCALES = "Both axes are logarithmic; a level line does not grow."
 _STYLES: tuple[tuple[str, str, tuple[CallStyle, ...]], ...] = (
@@ -114,9 +110,8 @@ def pictured(run: Run, sweep: Sweep) -> Sequence[Setting]:
 def _of_setting(run: Run, setting: Setting, taken: set[str]) -> Iterator[Picture]:
     from blockmark.report.plots.cost import draw_costs
     from blockmark.report.plots.latency import draw_latencies
-    from blockmark.report.plots.share import draw_shares
 
-    draw = {"cost": draw_costs, "latency": draw_latencies, "share": draw_shares}
+    draw = {"cost": draw_costs, "latency": draw_latencies}
     name = setting_name(run, setting)
     place = ", ".join(part for part in (setting.scenario, name) if part)
     tail = _free_slug("-".join([*_of_many(run, setting.scenario), name]), taken)
@@ -135,12 +130,17 @@ def _of_misses(run: Run, setting: Setting, place: str, tail: str) -> Iterator[Pi
 
     kind, caption = _MISSES
     for number, source in enumerate(sources_to_draw(run, setting)):
-        title = f"{kind}: {place}"
+        title = f"{_how_counted(source)} {kind}: {place}"
         data = draw_misses(run, setting, source, title)
         if data is not None:
             said = caption.format(source_words(run, source))
             name = f"misses-{source}" if number else "misses"
             yield Picture(f"{name}{tail}.png", title, said, setting.key, data)
+
+
+def _how_counted(source: str) -> str:
+    """What stands before a title, as a picture is shown without its caption."""
+    return "Counted" if source.startswith("pmu") else "Simulated"
 
 
 def draw_changes(comparison: RunComparison) -> list[Picture]:
@@ -205,10 +205,14 @@ def _of_pools(run: Run, sweep: Sweep, taken: set[str]) -> Iterator[Picture]:
     if not trails:
         return
     kind, caption = _HAND_OUTS
-    title = f"{kind}: {sweep.scenario}"
-    slug = _free_slug("-".join(["hand-outs", *_of_many(run, sweep.scenario)]), taken)
+    where = setting_name(run, sweep.settings[-1])
+    title = f"{kind}: {', '.join(part for part in (sweep.scenario, where) if part)}"
     data = draw_hand_outs(run, trails, title)
-    yield Picture(f"{slug[1:]}.png", title, caption, None, data, sweep.scenario)
+    if data is None:
+        return
+    slug = _free_slug("-".join(["hand-outs", *_of_many(run, sweep.scenario)]), taken)
+    said = caption.format(f" at {where}" if where else "")
+    yield Picture(f"{slug[1:]}.png", title, said, None, data, sweep.scenario)
 
 
 def _of_rates(run: Run, sweep: Sweep, taken: set[str]) -> Iterator[Picture]:

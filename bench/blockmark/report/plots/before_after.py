@@ -10,8 +10,18 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from blockmark.report.check_table import change
-from blockmark.report.plots.rows import Line, add_legend, beside, in_place_of_mark, new_frame
-from blockmark.report.plots.style import BAD, FLOOR, INK, Look, looks, png
+from blockmark.report.picture import Drawn
+from blockmark.report.plots.looks import FLOOR, Look, looks
+from blockmark.report.plots.rows import (
+    Line,
+    add_legend,
+    arrow,
+    beside,
+    in_place_of_mark,
+    new_frame,
+    panel_title,
+)
+from blockmark.report.plots.style import BAD, INK, drawn
 from blockmark.runs.model import Cell, Setting
 from blockmark.verdict.compare import CellChange, RunComparison
 
@@ -35,8 +45,8 @@ _NAMES = {
 }
 
 
-def draw_before_after(comparison: RunComparison, setting: Setting, title: str) -> bytes | None:
-    """The picture of a setting as PNG: the first metrics of the comparison, at most four.
+def draw_before_after(comparison: RunComparison, setting: Setting, title: str) -> Drawn | None:
+    """The picture of a setting: the first metrics of the comparison, at most four.
 
     None if no metric has a ratio above zero. Cells that cannot be compared have a word in
     the place of their marks.
@@ -53,7 +63,7 @@ def draw_before_after(comparison: RunComparison, setting: Setting, title: str) -
     now = comparison.now
     shown = {row.cell.impl for row in rows}
     cells: Sequence[Cell] = [cell for cell in now.cells_of(setting.key) if cell.impl in shown]
-    frame = new_frame(cells, len(kept), title)
+    frame = new_frame(now, cells, len(kept), title)
     styles = looks(now.implementations)
     reach = _reach(rows)
     for axes, metric in zip(frame.panels, kept, strict=True):
@@ -64,7 +74,7 @@ def draw_before_after(comparison: RunComparison, setting: Setting, title: str) -
             if row is not None:
                 _pair(axes, line, row, reach, styles[row.cell.impl])
     add_legend(frame, [info for info in now.implementations if info.name in shown])
-    return png(frame.figure)
+    return drawn(frame.figure)
 
 
 def _ratio(row: CellChange) -> float | None:
@@ -82,7 +92,7 @@ def _reach(rows: Sequence[CellChange]) -> float:
 def _set_up(axes: Axes, lines: Sequence[Line], reach: float, name: str) -> None:
     from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
-    axes.set_title(name, loc="left", parse_math=False)
+    panel_title(axes, name)
     axes.set_xscale("log")
     # The change stands on the right of the marks, so there is room for it.
     low, high = 1.0 / reach, reach**1.9
@@ -126,6 +136,10 @@ def _pair(axes: Axes, line: Line, row: CellChange, reach: float, look: Look) -> 
     if row.ratio.low is not None and row.ratio.high is not None:
         ends = [min(max(end, 1.0 / reach), reach) for end in (row.ratio.low, row.ratio.high)]
         axes.plot(ends, [line.y] * 2, "-", color=FLOOR, linewidth=0.9, alpha=0.6, zorder=2)
+        if row.ratio.low < ends[0]:
+            arrow(axes, ends[0], line.y, FLOOR, right=False)
+        if row.ratio.high > ends[1]:
+            arrow(axes, ends[1], line.y, FLOOR, right=True)
     axes.plot([1.0, at], [line.y] * 2, color=look.color, linewidth=2.2, alpha=alpha, zorder=3)
     for x, face, shape in ((1.0, "white", look.marker), (at, look.color, marker)):
         axes.plot(

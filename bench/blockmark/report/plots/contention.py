@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from blockmark.report.numbers import scale_for, significant
+from blockmark.report.numbers import significant
+from blockmark.report.picture import Drawn
 from blockmark.report.plots.latency import tail
-from blockmark.report.plots.style import FLOOR, Look, looks, new_figure, png, short_name
+from blockmark.report.plots.looks import FLOOR, Look, looks
+from blockmark.report.plots.rows import panel_title
+from blockmark.report.plots.style import WIDTH, drawn, new_figure, short_name
+from blockmark.report.plots.ticks import log_ticks, million_word, percent_word, time_word
 from blockmark.runs.metrics import metric_of
 from blockmark.runs.model import Cell, Run, Setting
 
@@ -16,12 +20,14 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_PANEL_WIDTH, _PANEL_HEIGHT = 4.1, 2.9
-_LEFT, _BOTTOM, _TOP, _RIGHT = 0.95, 0.55, 0.35, 0.2
+_PANEL_HEIGHT = 2.9
+_LEFT, _BOTTOM, _TOP, _RIGHT = 0.95, 0.55, 0.5, 0.15
 _HEAD, _LEGEND_LINE = 0.4, 0.19
 _MOST_PANELS = 3
 # Nothing drawn on a logarithmic axis can be zero; nor can less than a nanosecond be told.
 _LEAST_NS = 1.0
+# Below it a latency is that of reading the clock.
+CLOCK_NS = 30.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +40,8 @@ class LinePanel:
     settings: tuple[Setting, ...]
     x_label: str
     y_label: str
+    # The places beyond which threads take turns; None where there is no such place.
+    most_at_once: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,35 +53,51 @@ class TailPanel:
     metric: str
 
 
-def draw_lines(run: Run, panels: Sequence[LinePanel], title: str) -> bytes | None:
+def draw_lines(run: Run, panels: Sequence[LinePanel], title: str) -> Drawn | None:
     """Lines on logarithmic axes; None if no panel has a line of two points."""
     chosen = [panel for panel in panels if _lines(run, panel)][:_MOST_PANELS]
     if not chosen:
         return None
     names = dict.fromkeys(name for panel in chosen for name in _lines(run, panel))
-    styles = _looks(run, names)
-    figure, places = _framed(len(chosen), len(names), title)
-    for panel, place in zip(chosen, places, strict=True):
-        _line_panel(figure.add_axes(place), run, panel, styles)
-    _legend(figure, styles)
-    return png(figure)
+    styles = looks(run.implementations)
+    # One range for panels of one metric, so that heights can be set side by side.
+    alike = len({panel.address for panel in chosen}) == 1
+    figure, places = _framed(len(chosen), len(names), title, alike=alike)
+    every = [y for panel in chosen for points in _lines(run, panel).values() for _, y in points]
+    for number, (panel, place) in enumerate(zip(chosen, places, strict=True)):
+        axes = figure.add_axes(place)
+        _line_panel(axes, run, panel, styles, every if alike else None)
+        if alike and number:
+            axes.tick_params(axis="y", labelleft=False)
+        else:
+            axes.set_ylabel(panel.y_label)
+    _legend(figure, {name: styles[name] for name in names})
+    return drawn(figure)
 
 
-def draw_tails(run: Run, panels: Sequence[TailPanel], title: str) -> bytes | None:
+def draw_tails(run: Run, panels: Sequence[TailPanel], title: str) -> Drawn | None:
     """Complementary distributions on logarithmic axes; None if there is none."""
     chosen = [panel for panel in panels if _tails(run, panel)][:_MOST_PANELS]
     if not chosen:
         return None
     names = dict.fromkeys(name for panel in chosen for name in _tails(run, panel))
-    styles = _looks(run, names)
-    figure, places = _framed(len(chosen), len(names), title)
-    for panel, place in zip(chosen, places, strict=True):
-        _tail_panel(figure.add_axes(place), run, panel, styles)
-    _legend(figure, styles)
-    return png(figure)
+    styles = looks(run.implementations)
+    figure, places = _framed(len(chosen), len(names), title, alike=True)
+    found = [each for panel in chosen for each in _tails(run, panel).values()]
+    slowest = max(end for ends, *_ in found for end in ends)
+    rarest = min(1 / samples for *_, samples in found)
+    for number, (panel, place) in enumerate(zip(chosen, places, strict=True)):
+        axes = figure.add_axes(place)
+        _tail_panel(axes, run, panel, styles, (slowest, rarest))
+        if number:
+            axes.tick_params(axis="y", labelleft=False)
+        else:
+            axes.set_ylabel("share of calls that take longer")
+    _legend(figure, {name: styles[name] for name in names})
+    return drawn(figure)
 
 
-def draw_bars(run: Run, setting: Setting, addresses: Sequence[str], title: str) -> bytes | None:
+def draw_bars(run: Run, setting: Setting, addresses: Sequence[str], title: str) -> Drawn | None:
     """A bar an implementation and metric, on an axis of ratios; None without a value."""
     cells = [cell for cell in run.cells_of(setting.key) if cell.ok]
     known = [(cell, _value(cell, addresses[0])) for cell in cells]
@@ -81,8 +105,9 @@ def draw_bars(run: Run, setting: Setting, addresses: Sequence[str], title: str) 
     if not rows:
         return None
     height = 0.9 + 0.27 * len(rows)
-    figure = new_figure(7.6, height, title)
-    axes = figure.add_axes((3.1 / 7.6, 0.45 / height, 4.1 / 7.6, (height - 0.85) / height))
+    figure = new_figure(height, title)
+    inside = (3.1 / WIDTH, 0.45 / height, 5.0 / WIDTH, (height - 0.85) / height)
+    axes = figure.add_axes(inside)
     styles = looks(run.implementations)
     for place, (cell, value) in enumerate(reversed(rows)):
         found = cell.metric(addresses[0])
@@ -102,8 +127,8 @@ def draw_bars(run: Run, setting: Setting, addresses: Sequence[str], title: str) 
     axes.axvline(1, color=FLOOR, linewidth=0.9)
     axes.set_yticks(range(len(rows)), [short_name(cell.impl) for cell, _ in reversed(rows)])
     axes.set_xlabel("time of a write with all threads / with one alone")
-    _plain_ticks(axes.xaxis)
-    return png(figure)
+    log_ticks(axes.xaxis)
+    return drawn(figure)
 
 
 def _value(cell: Cell, address: str) -> float | None:
@@ -123,36 +148,61 @@ def _lines(run: Run, panel: LinePanel) -> Mapping[str, list[tuple[float, float]]
     return {name: sorted(found) for name, found in points.items() if len(found) > 1}
 
 
-def _line_panel(axes: Axes, run: Run, panel: LinePanel, styles: Mapping[str, Look]) -> None:
+def _line_panel(
+    axes: Axes,
+    run: Run,
+    panel: LinePanel,
+    styles: Mapping[str, Look],
+    common: Sequence[float] | None,
+) -> None:
     lines = _lines(run, panel)
     row = metric_of(panel.address)
     unit = row.unit if row is not None else ""
-    scale = scale_for([y for points in lines.values() for _, y in points], unit)
-    factor, label = (1e-6, "million/s") if unit == "1/s" else (scale.factor, scale.label)
-    if unit == "share":
-        factor, label = 100.0, "%"
+    places = sorted({x for points in lines.values() for x, _ in points})
+    axes.set_xscale("log", base=2)
+    axes.set_yscale("log")
+    heights = common or [y for points in lines.values() for _, y in points]
+    axes.set_ylim(min(heights) / 1.4, max(heights) * 1.4)
+    axes.set_xlim(places[0] / 1.2, places[-1] * 1.2)
     for name, points in lines.items():
         look = styles[name]
         axes.plot(
             [x for x, _ in points],
-            [y * factor for _, y in points],
+            [y for _, y in points],
             color=look.color,
-            linestyle=look.line,
+            # Between two points a line would say what nobody measured.
+            linestyle=look.line if len(points) > 2 else "none",
             marker=look.marker,
             markersize=4.5,
             linewidth=1.5,
             markerfacecolor=look.color if look.filled else "white",
+            zorder=3,
         )
-    axes.set_xscale("log", base=2)
-    axes.set_yscale("log")
-    places = sorted({x for points in lines.values() for x, _ in points})
+    if panel.most_at_once is not None and places[-1] > panel.most_at_once:
+        _oversubscribed(axes, panel.most_at_once, places)
     axes.set_xticks(places, [f"{place:,g}" for place in places])
     axes.xaxis.set_minor_locator(_no_ticks())
-    _plain_ticks(axes.yaxis)
-    axes.set_title(panel.title, loc="left", parse_math=False)
+    words = {"ns": time_word, "share": percent_word, "1/s": million_word}
+    log_ticks(axes.yaxis, words=words.get(unit))
+    panel_title(axes, panel.title)
     axes.set_xlabel(panel.x_label)
-    axes.set_ylabel(f"{panel.y_label}, {label}" if label else panel.y_label)
     axes.grid(True, which="major")
+
+
+def _oversubscribed(axes: Axes, most: float, places: Sequence[float]) -> None:
+    """Shade where threads share processors: what stands there shows no overlap."""
+    first = min(place for place in places if place > most)
+    start = (most * first) ** 0.5
+    axes.axvspan(start, axes.get_xlim()[1], color="#eeeeee", zorder=0, linewidth=0)
+    axes.annotate(
+        "take\nturns",
+        (start, 0),
+        xycoords=("data", "axes fraction"),
+        xytext=(3, 4),
+        textcoords="offset points",
+        size=8,
+        color=FLOOR,
+    )
 
 
 def _tails(run: Run, panel: TailPanel) -> Mapping[str, tuple[list[int], list[float], int]]:
@@ -165,13 +215,19 @@ def _tails(run: Run, panel: TailPanel) -> Mapping[str, tuple[list[int], list[flo
     return found
 
 
-def _tail_panel(axes: Axes, run: Run, panel: TailPanel, styles: Mapping[str, Look]) -> None:
+def _tail_panel(
+    axes: Axes,
+    run: Run,
+    panel: TailPanel,
+    styles: Mapping[str, Look],
+    ends_of_all: tuple[float, float],
+) -> None:
+    slowest, rarest = ends_of_all
     tails = _tails(run, panel)
-    scale = scale_for([max(float(ends[0]), _LEAST_NS) for ends, *_ in tails.values()], "ns", 0.1)
     for name, (ends, shares, samples) in tails.items():
         look = styles[name]
         axes.plot(
-            [max(float(end), _LEAST_NS) * scale.factor for end in (ends[0], *ends)],
+            [max(float(end), _LEAST_NS) for end in (ends[0], *ends)],
             [1.0, *shares[:-1], 1 / samples],
             drawstyle="steps-post",
             color=look.color,
@@ -180,41 +236,51 @@ def _tail_panel(axes: Axes, run: Run, panel: TailPanel, styles: Mapping[str, Loo
         )
     axes.set_xscale("log")
     axes.set_yscale("log")
-    axes.set_title(panel.title, loc="left", parse_math=False)
-    axes.set_xlabel(f"time to get blocks, {scale.label}")
-    axes.set_ylabel("share of calls that take longer")
-    axes.yaxis.set_major_formatter(_percents())
-    _plain_ticks(axes.xaxis)
+    first = min(max(float(ends[0]), _LEAST_NS) for ends, *_ in tails.values())
+    axes.set_xlim(min(first, CLOCK_NS / 2) / 1.2, slowest * 1.3)
+    axes.set_ylim(rarest / 1.5, 1.5)
+    # Steps of the clock are no latencies, so they lie behind a veil.
+    axes.axvspan(axes.get_xlim()[0], CLOCK_NS, color="#e8e8e8", alpha=0.85, zorder=5, linewidth=0)
+    axes.annotate(
+        "clock",
+        (CLOCK_NS, 0),
+        xycoords=("data", "axes fraction"),
+        xytext=(-3, 4),
+        textcoords="offset points",
+        ha="right",
+        size=8,
+        color=FLOOR,
+        zorder=6,
+    )
+    panel_title(axes, panel.title)
+    axes.set_xlabel("time to get blocks")
+    log_ticks(axes.xaxis, most=5, words=time_word)
+    log_ticks(axes.yaxis, words=percent_word)
     axes.grid(True, which="major")
 
 
 def _framed(
-    panels: int, names: int, title: str
+    panels: int, names: int, title: str, *, alike: bool
 ) -> tuple[Figure, list[tuple[float, float, float, float]]]:
-    """A figure, and the place of each panel in it; names stand below in one column."""
-    width = _PANEL_WIDTH * panels * (1.5 if panels == 1 else 1) + 0.1
-    below = _LEGEND_LINE * -(-names // 2) + 0.15
+    """A figure, and the place of each panel in it; names stand below in three columns.
+
+    Where panels are `alike`, the first alone has numbers on its left.
+    """
+    below = _LEGEND_LINE * -(-names // 3) + 0.15
     height = _HEAD + _PANEL_HEIGHT + below
-    figure = new_figure(width, height, title)
-    each = (width - 0.1) / panels
+    figure = new_figure(height, title)
+    between = _RIGHT + (0.05 if alike else _LEFT)
+    each = (WIDTH - _LEFT - _RIGHT - between * (panels - 1)) / panels
     places = [
         (
-            (each * number + _LEFT) / width,
+            (_LEFT + (each + between) * number) / WIDTH,
             (below + _BOTTOM) / height,
-            (each - _LEFT - _RIGHT) / width,
+            each / WIDTH,
             (_PANEL_HEIGHT - _BOTTOM - _TOP) / height,
         )
         for number in range(panels)
     ]
     return figure, places
-
-
-def _looks(run: Run, names: Iterable[str]) -> dict[str, Look]:
-    """How each is drawn, in the order of names. Only what is drawn takes a colour: there are
-    more schemes in a run than colours that can be told apart.
-    """
-    infos = {info.name: info for info in run.implementations}
-    return looks(infos[name] for name in names)
 
 
 def _legend(figure: Figure, styles: Mapping[str, Look]) -> None:
@@ -234,28 +300,10 @@ def _legend(figure: Figure, styles: Mapping[str, Look]) -> None:
         for name, look in styles.items()
     ]
     legend = figure.legend(
-        handles=handles, loc="lower left", ncols=2, handlelength=3.2, labelspacing=0.25
+        handles=handles, loc="lower left", ncols=3, handlelength=3.2, labelspacing=0.25
     )
     for text in legend.get_texts():
         text.set_parse_math(False)
-
-
-def _plain_ticks(axis: Any) -> None:
-    """1, 10, 100 and not powers; names of the steps between only where few decades are."""
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
-
-    low, high = sorted(axis.get_view_interval())
-    reach = high / max(low, 1e-12)
-    subs = (1.0, 2.0, 5.0) if reach < 60 else (1.0, 3.0) if reach < 1500 else (1.0,)
-    axis.set_major_locator(LogLocator(subs=subs, numticks=10 if reach < 1e5 else 5))
-    axis.set_major_formatter(FuncFormatter(lambda value, _: significant(value, 1)))
-    axis.set_minor_formatter(NullFormatter())
-
-
-def _percents() -> Any:
-    from matplotlib.ticker import FuncFormatter
-
-    return FuncFormatter(lambda share, _: f"{significant(share * 100, 1)} %")
 
 
 def _no_ticks() -> Any:

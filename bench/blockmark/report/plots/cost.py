@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from blockmark.report.picture import Drawn
 from blockmark.report.plots.rows import draw_rows
 from blockmark.runs.model import Run, Setting
 
@@ -14,6 +15,6 @@ PANELS = (
 )
 
 
-def draw_costs(run: Run, setting: Setting, title: str) -> bytes | None:
-    """The picture as PNG; None if no panel has a value above zero."""
+def draw_costs(run: Run, setting: Setting, title: str) -> Drawn | None:
+    """The picture; None if no panel has a value above zero."""
     return draw_rows(run, run.cells_of(setting.key), PANELS, title)

@@ -8,8 +8,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from blockmark.report.growth import DRAWN, TABLES, Line, Quantity, floors_of, lines_of
-from blockmark.report.numbers import Scale, scale_for, significant, with_unit
-from blockmark.report.plots.style import FLOOR, INK, Look, looks, new_figure, png, short_name
+from blockmark.report.growth_table import quantity_mark
+from blockmark.report.numbers import Scale, scale_for, with_unit
+from blockmark.report.picture import Drawn
+from blockmark.report.plots.looks import FLOOR, Look, looks
+from blockmark.report.plots.style import INK, WIDTH, drawn, new_figure, short_name
+from blockmark.report.plots.ticks import log_ticks
 from blockmark.report.setting import number
 from blockmark.report.sweep import Sweep, ranges
 from blockmark.runs.model import CallStyle, MetricValue, Run
@@ -20,13 +24,13 @@ if TYPE_CHECKING:
     from matplotlib.lines import Line2D
 
 _COLUMNS = 3
-_PANEL_WIDTH, _PANEL_HEIGHT = 3.75, 2.75
+_PANEL_HEIGHT = 2.45
 # Inside a panel, in inches: names of the marks on the left and below, the title above.
-_LEFT, _BOTTOM, _TOP, _RIGHT = 0.72, 0.5, 0.32, 0.22
+_LEFT, _BOTTOM, _TOP, _RIGHT = 0.62, 0.48, 0.32, 0.12
 _HEAD, _LEGEND_LINE = 0.4, 0.2
-_DASHED = (0, (4, 2))
 _CACHES = (("L1D", "l1d_bytes"), ("L2", "l2_bytes"), ("L3", "l3_bytes"))
 _MOST_GAPS = 5
+_PALE = "#ffffff"
 # Half of a mark with some air, as a share of a panel's height.
 _MARK = 0.03
 
@@ -38,6 +42,8 @@ class Curve:
     line: Line
     values: tuple[MetricValue | None, ...]
     floor: bool
+    unclear: tuple[bool, ...] = ()
+    """Whether a value is not told from its floor, or below it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,12 +71,22 @@ def panels_of(run: Run, sweep: Sweep, styles: Sequence[CallStyle]) -> list[Panel
             Panel(
                 quantity,
                 (
-                    *(Curve(line, known[line.impl], False) for line in managers),
+                    *(
+                        Curve(line, known[line.impl], False, _unclear(run, sweep, line, quantity))
+                        for line in managers
+                    ),
                     *(Curve(line, known[line.impl], True) for line in floors),
                 ),
             )
         )
     return panels
+
+
+def _unclear(run: Run, sweep: Sweep, line: Line, quantity: Quantity) -> tuple[bool, ...]:
+    return tuple(
+        cell is not None and bool(quantity_mark(run, setting, cell, quantity))
+        for setting, cell in zip(sweep.settings, line.cells, strict=True)
+    )
 
 
 def _drawable(values: Sequence[MetricValue | None]) -> tuple[MetricValue | None, ...]:
@@ -115,17 +131,17 @@ def gaps(sweep: Sweep, panels: Sequence[Panel]) -> str:
     return f"No {'; '.join(named[:_MOST_GAPS] + rest)}."
 
 
-def draw_growth(run: Run, sweep: Sweep, panels: Sequence[Panel], title: str) -> bytes:
-    """The picture as PNG. `panels` must not be empty."""
+def draw_growth(run: Run, sweep: Sweep, panels: Sequence[Panel], title: str) -> Drawn:
+    """The picture. `panels` must not be empty."""
     columns = min(_COLUMNS, len(panels))
     rows = math.ceil(len(panels) / columns)
     styles = looks(run.implementations)
     handles = _handles(panels, styles)
     longest = max(len(str(handle.get_label())) for handle in handles)
-    # A single panel may be wider. Names stand in the places that panels leave free, if
-    # these are enough, else below, in as many columns as fit.
-    panel_width = _PANEL_WIDTH if columns > 1 else 1.6 * _PANEL_WIDTH
-    width = panel_width * columns + 0.1
+    # Names stand in the places that panels leave free, if these are enough, else below, in
+    # as many columns as fit.
+    width = WIDTH
+    panel_width = (width - 0.1) / columns
     free = columns * rows - len(panels)
     name_width = 0.72 + 0.068 * longest
     across = int((panel_width * free - _LEFT) / name_width)
@@ -134,7 +150,7 @@ def draw_growth(run: Run, sweep: Sweep, panels: Sequence[Panel], title: str) -> 
         across = max(1, int((width - 0.3) / name_width))
     below = 0.06 if beside else _LEGEND_LINE * math.ceil(len(handles) / across) + 0.15
     height = _HEAD + _PANEL_HEIGHT * rows + below
-    figure = new_figure(width, height, title)
+    figure = new_figure(height, title)
     for place, panel in enumerate(panels):
         row, column = divmod(place, columns)
         left = panel_width * column + _LEFT
@@ -154,7 +170,7 @@ def draw_growth(run: Run, sweep: Sweep, panels: Sequence[Panel], title: str) -> 
         _legend(figure, handles, across, left / width, (below + _PANEL_HEIGHT - _TOP) / height)
     else:
         _legend(figure, handles, across, 0.1 / width, below / height)
-    return png(figure)
+    return drawn(figure)
 
 
 def _panel(
@@ -188,7 +204,7 @@ def _panel(
     if is_size:
         _size_marks(axes, run)
     else:
-        _cost_marks(axes)
+        log_ticks(axes.yaxis)
     axes.grid(True, which="major")
     if axis_name:
         key = " (Ki: 1,024)" if shortened else ""
@@ -207,17 +223,29 @@ def _curve(axes: Axes, sweep: Sweep, curve: Curve, scale: Scale, look: Look) -> 
         if value.low and value.high is not None:
             _interval(axes, x, cost, (value.low * scale.factor, value.high * scale.factor), color)
     y = {x: cost for x, cost, _ in known}
+    depth = 2.5 if curve.floor else 4
     axes.plot(
         sweep.values,
         [y.get(x, math.nan) for x in sweep.values],
         color=color,
-        linestyle=_DASHED if curve.floor else look.line,
+        linestyle=look.line,
         linewidth=1.1 if curve.floor else 1.6,
-        marker=look.marker,
-        markersize=4.5,
-        markerfacecolor="white" if curve.floor else color,
-        zorder=2.5 if curve.floor else 4,
+        zorder=depth,
     )
+    unclear = dict(zip(sweep.values, curve.unclear, strict=False))
+    for pale in (False, True):
+        chosen = [x for x in y if unclear.get(x, False) == pale]
+        axes.plot(
+            chosen,
+            [y[x] for x in chosen],
+            color=_PALE if pale else color,
+            linestyle="none",
+            marker=look.marker,
+            markersize=4.5,
+            markeredgecolor=color,
+            markerfacecolor=_PALE if pale else color if look.filled else "white",
+            zorder=depth,
+        )
 
 
 def _interval(axes: Axes, x: float, cost: float, ends: tuple[float, float], color: str) -> None:
@@ -227,19 +255,6 @@ def _interval(axes: Axes, x: float, cost: float, ends: tuple[float, float], colo
     hidden = (high / low) ** _MARK
     caps = [end for end in ends if end < cost / hidden or end > cost * hidden]
     axes.plot([x] * len(caps), caps, "_", color=color, markersize=5, markeredgewidth=1.1, zorder=3)
-
-
-def _cost_marks(axes: Axes) -> None:
-    """1, 2, 5, 10 where few fit, else the powers of ten."""
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
-
-    low, high = axes.get_ylim()
-    reach = high / low
-    subs = (1.0, 2.0, 5.0) if reach < 150 else (1.0, 3.0) if reach < 1500 else (1.0,)
-    axes.yaxis.set_major_locator(LogLocator(subs=subs, numticks=9))
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: significant(y, 1)))
-    axes.yaxis.set_minor_formatter(NullFormatter())
-    axes.tick_params(axis="y", which="minor", length=0)
 
 
 def _size_marks(axes: Axes, run: Run) -> None:
@@ -335,14 +350,19 @@ def _handles(panels: Sequence[Panel], styles: Mapping[str, Look]) -> list[Line2D
                 [],
                 [],
                 color=look.color,
-                linestyle=_DASHED if curve.floor else look.line,
+                linestyle=look.line,
                 linewidth=1.1 if curve.floor else 1.6,
                 marker=look.marker,
                 markersize=4.5,
-                markerfacecolor="white" if curve.floor else look.color,
+                markerfacecolor=look.color if look.filled else "white",
                 label=f"{short_name(impl)} (floor)" if curve.floor else short_name(impl),
             )
         )
+    if any(any(curve.unclear) for panel in panels for curve in panel.curves):
+        handles.append(
+            Line2D([], [], color=INK, linestyle="none", marker="o", markersize=4.5,
+                   markerfacecolor=_PALE, label="empty: not told from the floor, or below it")
+        )  # fmt: skip
     return handles
 
 

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from blockmark.report.floors import floor_mark
 from blockmark.report.growth import Line, lines_of
-from blockmark.report.numbers import significant
 from blockmark.report.order import value_of
-from blockmark.report.plots.style import INK, Look, looks, new_figure, png, short_name
+from blockmark.report.picture import Drawn
+from blockmark.report.plots.looks import looks
+from blockmark.report.plots.style import WIDTH, drawn, new_figure, short_name
+from blockmark.report.plots.ticks import log_ticks, time_word
 from blockmark.report.sweep import Sweep
 from blockmark.runs.model import Run
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.lines import Line2D
-
-# Marks grow along the settings, from the first to the last.
-_SMALLEST, _LARGEST = 4.0, 10.0
 _ROOM = 1.35
+# Runs that differ by less are no trade: a mark beside another would say nothing.
+_LEAST_TRADE = 1.2
+_NAME = 0.16  # inches between two names, one above the other
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,52 +53,51 @@ def trails_of(run: Run, sweep: Sweep) -> list[Trail]:
     return sorted(trails, key=lambda trail: -trail.points[-1][1])
 
 
-def draw_hand_outs(run: Run, trails: list[Trail], title: str) -> bytes:
-    """The picture as PNG. `trails` must not be empty."""
+def draw_hand_outs(run: Run, trails: list[Trail], title: str) -> Drawn | None:
+    """The pools in the last setting, each mark with its name; None where nothing is traded."""
     styles = looks(run.implementations)
-    names = [short_name(trail.line.impl) for trail in trails]
-    # The legend on the right takes what its longest line needs.
-    width, height = 6.6 + 0.075 * max(map(len, names)), 4.8
-    figure = new_figure(width, height, title)
-    axes = figure.add_axes((0.85 / width, 0.6 / height, 4.9 / width, 3.75 / height))
+    found = [(trail, *trail.points[-1]) for trail in trails]
+    across, up = [x for _, x, _ in found], [y for *_, y in found]
+    if len(found) < 2 or max(across) / min(across) < _LEAST_TRADE:
+        return None
+    height = 4.6
+    figure = new_figure(height, title)
+    axes = figure.add_axes((0.8 / WIDTH, 0.6 / height, (WIDTH - 1.0) / WIDTH, 3.5 / height))
     axes.set_xscale("log")
     axes.set_yscale("log")
-    # Both ranges are set before anything is drawn, so that nothing is scaled by itself.
-    for set_limits, place in ((axes.set_xlim, 0), (axes.set_ylim, 1)):
-        ends = [point[place] for trail in trails for point in trail.points]
-        set_limits(min(ends) / _ROOM, max(ends) * _ROOM)
+    # Names stand on the right of their marks.
+    axes.set_xlim(min(across) / _ROOM, max(across) * (max(across) / min(across)) ** 0.25 * _ROOM)
+    axes.set_ylim(min(up) / _ROOM, max(up) * _ROOM)
     axes.set_xlabel("neighbours in a hand-out, blocks: further right moves in fewer copies")
-    axes.set_ylabel("taking a block, ns")
-    _ticks(axes)
-    handles = [_trail(axes, trail, styles[trail.line.impl]) for trail in trails]
-    axes.legend(handles, names, loc="upper left", bbox_to_anchor=(1.03, 1.0), borderaxespad=0)
-    return png(figure)
-
-
-def _trail(axes: Axes, trail: Trail, look: Look) -> Line2D:
-    across, up = zip(*trail.points, strict=True)
-    (line,) = axes.plot(across, up, color=look.color, linestyle=look.line, linewidth=1.2)
-    last = max(1, len(trail.points) - 1)
-    for place, (x, y) in enumerate(trail.points):
-        axes.plot(
-            [x],
-            [y],
-            marker=look.marker,
-            markersize=_SMALLEST + (_LARGEST - _SMALLEST) * place / last,
-            color=look.color,
-            markerfacecolor=look.color if look.filled else "white",
+    axes.set_ylabel("taking a block")
+    log_ticks(axes.xaxis)
+    log_ticks(axes.yaxis, words=time_word)
+    axes.grid(True, which="major")
+    reach = math.log(axes.get_ylim()[1] / axes.get_ylim()[0])
+    last: dict[int, float] = {}
+    for trail, x, y in sorted(found, key=lambda one: one[2]):
+        look = styles[trail.line.impl]
+        face = look.color if look.filled else "white"
+        axes.plot([x], [y], look.marker, color=look.color, markerfacecolor=face, markersize=7)
+        # Up from the name below it in the same part of the picture.
+        inch = 3.5 * math.log(y / axes.get_ylim()[0]) / reach
+        column = round(3 * math.log(x / min(across)) / math.log(max(across) / min(across)))
+        at = max(inch, last.get(column, -1.0) + _NAME)
+        last[column] = at
+        axes.annotate(
+            short_name(trail.line.impl) + _mark(run, trail),
+            (x, y),
+            xytext=(8, (at - inch) * 72),
+            textcoords="offset points",
+            va="center",
+            size=8.5,
+            parse_math=False,
         )
-    line.set_marker(look.marker)
-    line.set_markevery([])
-    return line
+    return drawn(figure)
 
 
-def _ticks(axes: Axes) -> None:
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
-
-    for axis in (axes.xaxis, axes.yaxis):
-        axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-        axis.set_minor_locator(NullLocator())
-        axis.set_major_formatter(FuncFormatter(lambda value, _: significant(value, 2)))
-    axes.tick_params(labelsize=8, labelcolor=INK)
-    axes.grid(True)
+def _mark(run: Run, trail: Trail) -> str:
+    """Of the cost that is drawn: `*` or `**` if it is not above the floor."""
+    cell = [cell for cell in trail.line.cells if cell is not None and cell.ok][-1]
+    beside = run.cells_of(cell.key.setting)
+    return floor_mark(cell, "take_ns", beside, run.implementation_by_name)

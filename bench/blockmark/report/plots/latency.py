@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from blockmark.report.numbers import scale_for, significant
-from blockmark.report.order import by_call_style
-from blockmark.report.plots.style import FLOOR, Look, looks, new_figure, png, short_name
+from blockmark.report.numbers import scale_for
+from blockmark.report.order import CALL_STYLES, by_call_style
+from blockmark.report.picture import Drawn
+from blockmark.report.plots.looks import FLOOR, Look, looks
+from blockmark.report.plots.rows import panel_title
+from blockmark.report.plots.style import WIDTH, drawn, new_figure, short_name
+from blockmark.report.plots.ticks import log_ticks, percent_word
 from blockmark.runs.histogram import bucket_range
 from blockmark.runs.model import Cell, HistogramData, Run, Setting
 
@@ -17,45 +21,48 @@ if TYPE_CHECKING:
 
 METRIC = "step_latency_ns"
 _GUIDES = (("p50", 0.5), ("p99", 0.01), ("p99.9", 0.001))
-_PANEL = 5.0
-_LEGEND_LINE = 0.165
+_LEFT, _RIGHT, _BETWEEN = 0.78, 0.42, 0.2
+_LEGEND_LINE = 0.175
 
 
-def draw_latencies(run: Run, setting: Setting, title: str) -> bytes | None:
-    """The picture as PNG; None if no cell of the setting has a histogram.
+def draw_latencies(run: Run, setting: Setting, title: str) -> Drawn | None:
+    """The picture; None if no cell of the setting has a histogram.
 
-    The steps of all rounds are counted together. Calls from Python have a panel of
-    their own: they are slower by orders of magnitude.
+    The steps of all rounds are counted together. Each way of calling has a panel: they differ
+    by orders of magnitude, and no structure is there twice in one language.
     """
-    groups = dict(by_call_style(run.cells_of(setting.key)))
-    native = _with_curves(groups.get("native", []))
-    called = _with_curves([*groups.get("per-op", []), *groups.get("per-step", [])])
-    called.sort(key=lambda curve: curve[0].kind == "control")
+    groups = by_call_style(run.cells_of(setting.key))
     panels = [
-        (name, curves)
-        for name, curves in (("native loop", native), ("called from Python", called))
-        if curves
+        (CALL_STYLES[style], curves)
+        for style, cells in groups
+        if (curves := _with_curves(sorted(cells, key=lambda cell: cell.kind == "control")))
     ]
     if not panels:
         return None
     rows = max(len(curves) for _, curves in panels)
-    width, height = _PANEL * len(panels) + 0.3, 4.25 + _LEGEND_LINE * rows
-    figure = new_figure(width, height, title)
+    height = 3.9 + _LEGEND_LINE * rows
+    figure = new_figure(height, title)
     styles = looks(run.implementations)
     fewest = min(1 / samples for _, curves in panels for *_, samples in curves)
+    each = (WIDTH - _LEFT) / len(panels)
     for number, (name, curves) in enumerate(panels):
-        left, bottom = 0.9 + _PANEL * number, 0.65 + _LEGEND_LINE * rows
-        axes = figure.add_axes((left / width, bottom / height, 4.05 / width, 2.95 / height))
-        axes.set_title(name, loc="left")
+        left, bottom = _LEFT + each * number, 0.62 + _LEGEND_LINE * rows
+        last = number == len(panels) - 1
+        room = each - (_RIGHT if last else _BETWEEN)
+        axes = figure.add_axes((left / WIDTH, bottom / height, room / WIDTH, 2.6 / height))
+        panel_title(axes, name)
         _curves(axes, curves, styles)
         axes.set_ylim(fewest / 1.5, 1.4)
-        _guides(axes, fewest)
+        log_ticks(axes.yaxis, words=percent_word)
+        _guides(axes, fewest, named=last)
         if number == 0:
             axes.set_ylabel("share of steps that take longer")
+        else:
+            axes.tick_params(axis="y", labelleft=False)
         legend = axes.legend(
             handles=[_handle(cell, styles[cell.impl]) for cell, *_ in curves],
             loc="upper left",
-            bbox_to_anchor=(-0.02, -0.17),
+            bbox_to_anchor=(-0.04, -0.19),
             ncols=1,
             handlelength=3.2,
             labelspacing=0.25,
@@ -63,7 +70,7 @@ def draw_latencies(run: Run, setting: Setting, title: str) -> bytes | None:
         )
         for text in legend.get_texts():
             text.set_parse_math(False)
-    return png(figure)
+    return drawn(figure)
 
 
 def tail(histograms: Sequence[HistogramData]) -> tuple[list[int], list[float]]:
@@ -131,7 +138,7 @@ def _curves(axes: Axes, curves: Sequence[_Curve], styles: Mapping[str, Look]) ->
     axes.set_yscale("log")
     axes.set_xlabel(f"step latency, {scale.label}")
     axes.grid(True, which="major")
-    _readable_ticks(axes)
+    log_ticks(axes.xaxis)
 
 
 def _handle(cell: Cell, look: Look) -> Line2D:
@@ -147,17 +154,17 @@ def _handle(cell: Cell, look: Look) -> Line2D:
         marker=look.marker,
         markersize=5,
         markerfacecolor=look.color if look.filled else "white",
-        label=short_name(cell.impl),
+        label=short_name(cell.impl.partition("[call_style=")[0]),
     )
 
 
-def _guides(axes: Axes, fewest: float) -> None:
+def _guides(axes: Axes, fewest: float, *, named: bool) -> None:
     """Where a curve crosses one of these lines stands its quantile."""
     for label, share in _GUIDES:
         if share > fewest:
             axes.axhline(share, color=FLOOR, linewidth=0.8, linestyle=(0, (1, 2)), zorder=1)
             axes.annotate(
-                label,
+                label if named else "",
                 (1, share),
                 xycoords=("axes fraction", "data"),
                 xytext=(4, 0),
@@ -166,17 +173,3 @@ def _guides(axes: Axes, fewest: float) -> None:
                 size=8,
                 color=FLOOR,
             )
-
-
-def _readable_ticks(axes: Axes) -> None:
-    """1, 2, 5, 10 for times, per cent for shares; more names only where few fit a decade."""
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
-
-    low, high = axes.get_xlim()
-    subs = (1.0, 2.0, 5.0) if high / low < 50 else (1.0, 3.0) if high / low < 2000 else (1.0,)
-    axes.xaxis.set_major_locator(LogLocator(subs=subs, numticks=12))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: significant(x, 1)))
-    axes.xaxis.set_minor_formatter(NullFormatter())
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{significant(y * 100, 1)} %"))
-    axes.yaxis.set_minor_formatter(NullFormatter())
-    axes.tick_params(which="minor", length=2)

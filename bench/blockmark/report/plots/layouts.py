@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from blockmark.report.numbers import short_count, significant, with_unit
+from blockmark.report.numbers import short_count, with_unit
 from blockmark.report.order import value_of
-from blockmark.report.plots.style import FLOOR, looks, new_figure, png, short_name
+from blockmark.report.picture import Drawn
+from blockmark.report.plots.looks import FLOOR, looks
+from blockmark.report.plots.style import WIDTH, drawn, new_figure, short_name
+from blockmark.report.plots.ticks import log_ticks
 from blockmark.report.setting import setting_name
 from blockmark.report.sweep import Sweep
 from blockmark.runs.model import Run, Setting
@@ -20,7 +23,7 @@ _MARKERS = "osD^v<>"
 _LEAST_LINES = {"row-16/cpp": 1.0, "row-32/cpp": 2.0, "row-64/cpp": 4.0}
 
 
-def draw_rows(run: Run, sweep: Sweep, title: str) -> bytes | None:
+def draw_rows(run: Run, sweep: Sweep, title: str) -> Drawn | None:
     """A line for each width and distance from a cache line; None with fewer than two sizes."""
     lines: dict[tuple[str, int], list[tuple[float, float, float]]] = {}
     for setting in sweep.settings:
@@ -34,8 +37,8 @@ def draw_rows(run: Run, sweep: Sweep, title: str) -> bytes | None:
         return None
     styles = looks(run.implementations)
     offsets = sorted({offset for _, offset in lines})
-    figure = new_figure(7.2, 4.6, title)
-    axes = figure.add_axes((0.1, 0.13, 0.62, 0.76))
+    figure = new_figure(4.6, title)
+    axes = figure.add_axes((0.09, 0.13, 0.66, 0.76))
     for (name, offset), points in lines.items():
         crosses = points[0][2] > _LEAST_LINES.get(name, points[0][2])
         axes.plot(
@@ -51,14 +54,14 @@ def draw_rows(run: Run, sweep: Sweep, title: str) -> bytes | None:
     axes.set_xscale("log", base=2)
     axes.set_xticks(sizes, [short_count(int(size)) for size in sizes])
     axes.set_yscale("log")
-    axes.yaxis.set_major_formatter(lambda value, _: significant(value))
+    log_ticks(axes.yaxis)
     axes.set_xlabel("rows of 32 ids in the table")
     axes.set_ylabel("ns a row")
     axes.legend(loc="upper left", bbox_to_anchor=(1.02, 1.0), borderaxespad=0)
-    return png(figure)
+    return drawn(figure)
 
 
-def draw_forms(run: Run, settings: Sequence[Setting], title: str) -> bytes | None:
+def draw_forms(run: Run, settings: Sequence[Setting], title: str) -> Drawn | None:
     """A line for each form from the host's time to host and transfer, a panel a setting.
 
     None if nothing was measured. Not stacked bars: on a logarithmic axis their lengths
@@ -77,16 +80,16 @@ def draw_forms(run: Run, settings: Sequence[Setting], title: str) -> bytes | Non
     if not shown:
         return None
     columns = min(3, len(shown))
-    width, height = 1.4 + 2.5 * columns, 0.9 + 2.3 * -(-len(shown) // columns)
-    figure = new_figure(width, height, title)
+    each, height = (WIDTH - 1.4) / columns, 0.9 + 2.3 * -(-len(shown) // columns)
+    figure = new_figure(height, title)
     most = max(both for _, lines in shown for _, _, both in lines)
     least = min(host for _, lines in shown for _, host, _ in lines)
     for position, (setting, lines) in enumerate(shown):
         line, column = divmod(position, columns)
         box = (
-            (1.3 + 2.5 * column) / width,
+            (1.3 + each * column) / WIDTH,
             1 - (0.9 + 2.3 * line + 1.35) / height,
-            2.2 / width,
+            (each - 0.2) / WIDTH,
             1.35 / height,
         )
         axes = figure.add_axes(box)
@@ -98,10 +101,10 @@ def draw_forms(run: Run, settings: Sequence[Setting], title: str) -> bytes | Non
         axes.set_xlim(least / 2, most * 2)
         axes.set_xticks([10.0**power for power in _DECADES if least / 2 < 10**power < most * 2])
         axes.xaxis.set_major_formatter(lambda value, _: with_unit(value, "ns"))
-        axes.tick_params(axis="x", labelsize=7)
+        axes.tick_params(axis="x", labelsize=7.5)
         axes.grid(visible=True, axis="x")
         names = [name for name, _, _ in lines] if column == 0 else []
         axes.set_yticks(list(range(len(names))), names)
         axes.set_ylim(len(lines) - 0.5, -0.5)
-        axes.set_title(setting_name(run, setting).replace(", ", "\n"), fontsize=7.5, color=FLOOR)
-    return png(figure)
+        axes.set_title(setting_name(run, setting).replace(", ", "\n"), fontsize=8, color=FLOOR)
+    return drawn(figure)

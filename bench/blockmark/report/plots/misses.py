@@ -6,6 +6,7 @@ Misses and not miss rates, which change with the compiler's flags while misses d
 from __future__ import annotations
 
 from blockmark.report.counter_source import source_of, sources_of
+from blockmark.report.picture import Drawn
 from blockmark.report.plots.rows import draw_rows
 from blockmark.runs.model import Cell, Run, Setting
 
@@ -31,8 +32,8 @@ def sources_to_draw(run: Run, setting: Setting) -> tuple[str, ...]:
     )
 
 
-def draw_misses(run: Run, setting: Setting, source: str, title: str) -> bytes | None:
-    """The picture of what this source counted as PNG; None if it is all zero or nothing.
+def draw_misses(run: Run, setting: Setting, source: str, title: str) -> Drawn | None:
+    """The picture of what this source counted ; None if it is all zero or nothing.
 
     A way of calling of which the source counted the empty loop alone has no rows.
     """

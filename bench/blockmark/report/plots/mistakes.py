@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from blockmark.report.numbers import short_count, significant
+from blockmark.report.numbers import short_count
 from blockmark.report.order import value_of
-from blockmark.report.plots.style import FLOOR, looks, new_figure, png, short_name
+from blockmark.report.picture import Drawn
+from blockmark.report.plots.looks import FLOOR, looks
+from blockmark.report.plots.style import drawn, new_figure, short_name
+from blockmark.report.plots.ticks import log_ticks
 from blockmark.report.sweep import Sweep
 from blockmark.runs.model import Run
 
 
-def draw_factors(run: Run, sweep: Sweep, title: str) -> bytes | None:
-    """The picture as PNG; None if nothing was measured. Payloads have equal distances."""
+def draw_factors(run: Run, sweep: Sweep, title: str) -> Drawn | None:
+    """The picture; None if nothing was measured. Payloads have equal distances."""
     places = range(len(sweep.settings))
     styles = looks(run.implementations)
-    figure = new_figure(7.2, 4.4, title)
-    axes = figure.add_axes((0.1, 0.14, 0.86, 0.74))
-    drawn = False
+    figure = new_figure(4.4, title)
+    axes = figure.add_axes((0.09, 0.13, 0.88, 0.75))
+    found = False
     for info in run.implementations:
         for address, line in (("mistake_factor", "-"), ("gpu_step_factor", (0, (2, 2)))):
             points = [
@@ -28,7 +31,7 @@ def draw_factors(run: Run, sweep: Sweep, title: str) -> bytes | None:
             # The model is the same for all of them: it counts copies, which are.
             if not points or (modelled and info is not run.implementations[0]):
                 continue
-            drawn = True
+            found = True
             label = "GPU step, model" if modelled else f"append, {short_name(info.name)}"
             axes.plot(
                 [place for place, _ in points],
@@ -38,15 +41,15 @@ def draw_factors(run: Run, sweep: Sweep, title: str) -> bytes | None:
                 marker="" if modelled else styles[info.name].marker,
                 label=label,
             )
-    if not drawn:
+    if not found:
         return None
     axes.axhline(2, color=FLOOR, linewidth=0.9)
     axes.annotate("twice", (0, 2), xytext=(2, 3), textcoords="offset points", size=8, color=FLOOR)
     axes.set_yscale("log")
-    axes.yaxis.set_major_formatter(lambda value, _: significant(value))
+    log_ticks(axes.yaxis)
     axes.set_xticks(list(places), [short_count(value) for value in sweep.values])
     axes.set_xlabel("payload of a block's copy, bytes")
     axes.set_ylabel("wrong / right")
     for text in axes.legend(loc="upper left").get_texts():
         text.set_parse_math(False)
-    return png(figure)
+    return drawn(figure)

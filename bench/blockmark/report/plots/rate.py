@@ -2,29 +2,30 @@
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from blockmark.report.growth import Line, lines_of
 from blockmark.report.numbers import significant
-from blockmark.report.order import value_of
-from blockmark.report.plots.style import FLOOR, INK, Look, looks, new_figure, png, short_name
+from blockmark.report.picture import Drawn
+from blockmark.report.plots.looks import FLOOR, Look, looks
+from blockmark.report.plots.style import INK, WIDTH, drawn, new_figure, short_name
+from blockmark.report.plots.ticks import log_ticks, percent_word
 from blockmark.report.rates import highest_rate, is_disturbed, is_saturated
 from blockmark.report.sweep import Sweep, ranges
 from blockmark.runs.model import MetricValue, Run
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
 
 _FULL = 1.0
-_ABOVE, _TOP = 1.75, 3.0
+_TOP = 2.0
 # An interval whose end is nearer than this factor is hidden by the mark.
 _HIDDEN = 1.12
 _PALE = 0.4
-_DOTTED = (0, (1, 1.6))
 _SHADE = "#f3e3dc"
 _MOST_GAPS = 5
 
@@ -35,8 +36,7 @@ class Curve:
 
     `held`, `saturated` and `disturbed` are (rate, busy share) ascending; shares are above
     zero. `disturbed` loops fell behind through no fault of the implementation.
-    `highest` is in steps a second, `step_ns` the time of a step back to back; both may
-    be unknown.
+    `highest` is in steps a second and may be unknown.
     """
 
     line: Line
@@ -44,7 +44,6 @@ class Curve:
     saturated: tuple[tuple[float, float], ...]
     disturbed: tuple[tuple[float, float], ...]
     highest: float | None
-    step_ns: float | None
 
     @property
     def label(self) -> str:
@@ -71,11 +70,6 @@ def curves_of(run: Run, sweep: Sweep) -> list[Curve]:
             else:
                 held.append((rate, busy))
         if held or saturated or disturbed:
-            steps = [
-                step
-                for cell in line.cells
-                if cell is not None and (step := value_of(cell, "step_ns"))
-            ]
             curves.append(
                 Curve(
                     line,
@@ -83,7 +77,6 @@ def curves_of(run: Run, sweep: Sweep) -> list[Curve]:
                     tuple(saturated),
                     tuple(disturbed),
                     highest_rate(line) or None,
-                    statistics.median(steps) if steps else None,
                 )
             )
     return sorted(curves, key=lambda curve: (curve.line.control, _cost(curve)))
@@ -110,14 +103,20 @@ def gaps(sweep: Sweep, curves: Sequence[Curve]) -> str:
     return f"No {'; '.join(told[:_MOST_GAPS] + rest)}."
 
 
-def draw_rates(run: Run, sweep: Sweep, curves: Sequence[Curve], title: str) -> bytes:
-    """The picture as PNG. `curves` must not be empty."""
+def draw_rates(run: Run, sweep: Sweep, curves: Sequence[Curve], title: str) -> Drawn:
+    """The picture. `curves` must not be empty."""
     styles = looks(run.implementations)
-    longest = max(len(curve.label) for curve in curves)
-    # The legend on the right takes what its longest line needs.
-    width, height = 6.8 + 0.066 * max(longest, 28), 5.1
-    figure = new_figure(width, height, title)
-    axes = figure.add_axes((0.95 / width, 0.6 / height, 4.95 / width, 4.05 / height))
+    rows = -(-len(curves) // 2)
+    height = 4.2 + 0.19 * rows
+    figure = new_figure(height, title)
+    bottom = 0.75 + 0.19 * rows
+    inside = (
+        0.75 / WIDTH,
+        bottom / height,
+        (WIDTH - 0.9) / WIDTH,
+        (height - bottom - 0.4) / height,
+    )
+    axes = figure.add_axes(inside)
     axes.set_xscale("log")
     axes.set_yscale("log")
     # Both ranges are set before anything is drawn, so that nothing is scaled by itself.
@@ -130,8 +129,8 @@ def draw_rates(run: Run, sweep: Sweep, curves: Sequence[Curve], title: str) -> b
     axes.set_ylabel("share of one core")
     _frame(axes)
     handles = [_curve(axes, curve, styles[curve.line.impl]) for curve in curves]
-    _legends(axes, handles, curves)
-    return png(figure)
+    _legend(figure, handles, curves)
+    return drawn(figure)
 
 
 def _cost(curve: Curve) -> float:
@@ -144,21 +143,10 @@ def _cost(curve: Curve) -> float:
 
 
 def _curve(axes: Axes, curve: Curve, look: Look) -> Line2D:
-    """The estimate first, so that what was measured lies on it."""
+    """The points that were held, and a line on to where the core is full."""
     from matplotlib.lines import Line2D
 
-    color, first = look.color, axes.get_xlim()[0]
-    full = 1e9 / curve.step_ns if curve.step_ns else 0.0
-    if full > first:
-        axes.plot(
-            [first, full],
-            [first / full, _FULL],
-            color=color,
-            linestyle=_DOTTED,
-            linewidth=0.9,
-            alpha=0.7,
-            zorder=2,
-        )
+    color = look.color
     for rate, busy in curve.held:
         _interval(axes, rate, busy, color)
     body: dict[str, Any] = {
@@ -170,36 +158,13 @@ def _curve(axes: Axes, curve: Curve, look: Look) -> Line2D:
         "markerfacecolor": _face(look),
         "zorder": 4 if look.filled else 3.5,
     }
-    axes.plot(
-        [rate for rate, _ in curve.held],
-        [busy.value or 0.0 for _, busy in curve.held],
-        **body,
-    )
+    points = [(rate, busy.value or 0.0) for rate, busy in curve.held]
+    if curve.highest:
+        points.append((curve.highest, _FULL))
+    axes.plot([rate for rate, _ in points], [share for _, share in points], **body)
     for rate, share in curve.disturbed:
         pale = body | {"linestyle": "none", "alpha": _PALE, "zorder": 2.5}
         axes.plot([rate], [share], **pale)
-    for rate, share in curve.saturated:
-        axes.plot([rate], [share], "x", color=color, markersize=7, markeredgewidth=1.7, zorder=5)
-    if curve.highest:
-        axes.plot(
-            [curve.highest],
-            [_FULL],
-            "|",
-            color=color,
-            markersize=15,
-            markeredgewidth=2.4,
-            zorder=4.5,
-        )
-        # Above it the implementation's own mark, which tells tiers of one colour apart.
-        axes.plot(
-            [curve.highest],
-            [_ABOVE],
-            look.marker,
-            color=color,
-            markerfacecolor=_face(look),
-            markersize=4.5,
-            zorder=4.5,
-        )
     return Line2D([], [], label=curve.label, **body)
 
 
@@ -224,65 +189,25 @@ def _interval(axes: Axes, rate: float, busy: MetricValue, color: str) -> None:
         )
 
 
-def _legends(axes: Axes, handles: list[Line2D], curves: Sequence[Curve]) -> None:
-    """Names on the right, and below them what the kinds of marks mean, as far as they occur."""
+def _legend(figure: Figure, handles: list[Line2D], curves: Sequence[Curve]) -> None:
+    """Names with the rates that were held, below; and what pale marks are, if there are any."""
     from matplotlib.lines import Line2D
 
-    names = axes.legend(
-        handles=handles,
-        loc="upper left",
-        bbox_to_anchor=(1.03, 1.02),
-        alignment="left",
-        handlelength=3.4,
-        labelspacing=0.45,
-        borderaxespad=0,
-    )
-    for text in names.get_texts():
-        text.set_parse_math(False)
-    marks = [Line2D([], [], color=INK, marker="o", markersize=5, label="paced loop")]
-    if any(curve.step_ns for curve in curves):
-        marks.append(
-            Line2D(
-                [], [], color=INK, linestyle=_DOTTED, linewidth=0.9, label="estimate, back to back"
-            )
-        )
-    if any(curve.saturated for curve in curves):
-        marks.append(_mark("x", 7, 1.7, "saturated: fell behind"))
     if any(curve.disturbed for curve in curves):
-        marks.append(_mark("o", 5, 1.0, "disturbed: fell behind", _PALE))
-    if any(curve.highest for curve in curves):
-        marks.append(_mark("|", 12, 2.4, "highest rate that was held"))
-    axes.add_artist(names)
-    axes.legend(
-        handles=marks,
-        loc="lower left",
-        bbox_to_anchor=(1.03, -0.02),
-        alignment="left",
-        handlelength=3.4,
-        labelspacing=0.45,
-        borderaxespad=0,
+        label = "pale: disturbed, fell behind"
+        handles = [
+            *handles,
+            Line2D([], [], color=INK, linestyle="none", marker="o", alpha=_PALE, label=label),
+        ]
+    legend = figure.legend(
+        handles=handles, loc="lower left", ncols=2, handlelength=3.4, labelspacing=0.3
     )
-
-
-def _mark(marker: str, size: float, edge: float, label: str, alpha: float = 1.0) -> Line2D:
-    from matplotlib.lines import Line2D
-
-    return Line2D(
-        [],
-        [],
-        color=INK,
-        linestyle="none",
-        marker=marker,
-        markersize=size,
-        markeredgewidth=edge,
-        alpha=alpha,
-        label=label,
-    )
+    for text in legend.get_texts():
+        text.set_parse_math(False)
 
 
 def _frame(axes: Axes) -> None:
     """Where a core is full, and names at the powers of ten."""
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     axes.axhspan(_FULL, axes.get_ylim()[1], color=_SHADE, zorder=0, linewidth=0)
     axes.annotate(
@@ -295,13 +220,5 @@ def _frame(axes: Axes) -> None:
         color=FLOOR,
     )
     axes.grid(True, which="major")
-    low, high = axes.get_xlim()
-    # Few decades have room for names between their ends.
-    axes.xaxis.set_major_locator(
-        LogLocator(subs=(1.0, 2.0, 5.0) if high / low < 50 else (1.0,), numticks=12)
-    )
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: significant(x, 1)))
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{significant(y * 100, 1)} %"))
-    axes.xaxis.set_minor_formatter(NullFormatter())
-    axes.yaxis.set_minor_formatter(NullFormatter())
-    axes.tick_params(which="minor", length=2)
+    log_ticks(axes.xaxis)
+    log_ticks(axes.yaxis, words=percent_word)

@@ -5,24 +5,19 @@ The form of several pictures: a row is a cell, a panel a metric, and the cheap i
 
 from __future__ import annotations
 
+import re
+import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from blockmark.report.floors import floor_mark
 from blockmark.report.numbers import Scale, scale_for, significant
 from blockmark.report.order import CALL_STYLES, by_call_style, value_of
-from blockmark.report.plots.style import (
-    BAD,
-    FAINT,
-    FLOOR,
-    INK,
-    Look,
-    looks,
-    new_figure,
-    png,
-    short_name,
-    tier_markers,
-)
+from blockmark.report.picture import Drawn
+from blockmark.report.plots.looks import FLOOR, Look, looks, tier_markers
+from blockmark.report.plots.style import BAD, FAINT, INK, WIDTH, drawn, new_figure, short_name
+from blockmark.report.plots.ticks import log_ticks
 from blockmark.runs.metrics import metric_of
 from blockmark.runs.model import Cell, ImplementationInfo, MetricValue, Run
 
@@ -35,8 +30,12 @@ Panels = Sequence[tuple[str, str]]
 
 _FLOORS = ("raw-array", "null")
 _ROW = 0.25
-_NAME_WIDTH = 2.75
-_PANEL_WIDTH = 2.1
+# Room for names, in inches: what the longest takes, in between.
+_LEAST_NAMES, _MOST_NAMES = 1.5, 3.1
+_LETTER, _INDENT = 0.066, 0.3
+# Room above the panels for the picture's title and two lines of their own.
+_HEAD = 0.8
+_FOOT = 0.72
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,41 +55,41 @@ class Frame:
     panels: tuple[Axes, ...]
     lines: tuple[Line, ...]
     left: float
-    width: float
     height: float
 
 
-def draw_rows(run: Run, cells: Sequence[Cell], panels: Panels, title: str) -> bytes | None:
-    """The cells' values in the panels that have any, as PNG; None if no value is above zero."""
+def draw_rows(run: Run, cells: Sequence[Cell], panels: Panels, title: str) -> Drawn | None:
+    """The cells' values in the panels that have any; None if no value is above zero."""
     kept = [
         (metric, name) for metric, name in panels if any(value_of(cell, metric) for cell in cells)
     ]
     if not kept:
         return None
-    frame = new_frame(cells, len(kept), title)
+    frame = new_frame(run, cells, len(kept), title)
     styles = looks(run.implementations)
     for axes, (metric, name) in zip(frame.panels, kept, strict=True):
         _panel(axes, run, frame.lines, metric, name, styles)
     shown = {cell.impl for cell in cells}
     infos = [info for info in run.implementations if info.name in shown]
     add_legend(frame, infos, floor=any(info.kind == "control" for info in infos))
-    return png(frame.figure)
+    return drawn(frame.figure)
 
 
-def new_frame(cells: Sequence[Cell], panels: int, title: str) -> Frame:
+def new_frame(run: Run, cells: Sequence[Cell], panels: int, title: str) -> Frame:
     """Rows for the cells, grouped by call style, with their names; the panels are empty."""
-    lines = _lines(cells)
-    height = _ROW * len(lines) + 1.45
-    width = _NAME_WIDTH + _PANEL_WIDTH * panels + 0.15
-    figure = new_figure(width, height, title)
-    left, bottom, top = _NAME_WIDTH / width, 0.72 / height, 1 - 0.62 / height
-    each = (1 - left - 0.15 / width) / panels
+    lines = _lines(run, cells)
+    height = _ROW * len(lines) + _HEAD + _FOOT
+    figure = new_figure(height, title)
+    longest = max((len(line.text) for line in lines if line.cell is not None), default=0)
+    names = min(_MOST_NAMES, max(_LEAST_NAMES, longest * _LETTER + _INDENT))
+    left, bottom, top = names / WIDTH, _FOOT / height, 1 - _HEAD / height
+    each = (1 - left - 0.1 / WIDTH) / panels
     made = tuple(
-        figure.add_axes((left + number * each, bottom, each * 0.95, top - bottom))
+        figure.add_axes((left + number * each, bottom, each * 0.93, top - bottom))
         for number in range(panels)
     )
-    _names(made[0], lines)
-    return Frame(figure, made, tuple(lines), left, width, height)
+    _names(made[0], lines, names)
+    return Frame(figure, made, tuple(lines), left, height)
 
 
 def _set_up(
@@ -101,18 +100,31 @@ def _set_up(
     # Nanoseconds throughout a panel, or microseconds: never both.
     scale = scale_for(values, row.unit if row is not None else "", 0.1)
     unit = f", {scale.label}" if scale.label not in ("", "count") else ""
-    axes.set_title(f"{name}{unit}", loc="left", parse_math=False)
+    panel_title(axes, f"{name}{unit}")
     axes.set_xscale("log")
     low, high = min(values) * scale.factor, max(values) * scale.factor
     reach = max(high / low, 10.0)
     # The value stands on the right of its mark, so there is room for it.
-    axes.set_xlim(low / reach**0.08, high * reach**0.42)
+    axes.set_xlim(low / reach**0.08, high * reach**0.55)
     axes.set_ylim(frame_lines[-1].y - 0.7, frame_lines[0].y + 0.6)
     axes.set_yticks([])
     axes.grid(True, axis="x", which="major")
     axes.spines["left"].set_visible(False)
-    _plain_ticks(axes)
+    log_ticks(axes.xaxis, most=4)
+    axes.tick_params(axis="x", length=3)
     return scale
+
+
+def panel_title(axes: Axes, text: str) -> None:
+    """Above a panel, in two lines if it has to be."""
+    inches = axes.get_position().width * WIDTH
+    lines = textwrap.wrap(text, max(10, int(inches / 0.083)))
+    axes.set_title("\n".join(lines[:2]), loc="left", parse_math=False)
+
+
+def arrow(axes: Axes, x: float, y: float, color: str, *, right: bool) -> None:
+    """Says that what ends here goes on beyond the panel."""
+    axes.plot([x], [y], ">" if right else "<", color=color, markersize=4, zorder=3, clip_on=False)
 
 
 def beside(axes: Axes, x: float, y: float, text: str, color: str = INK) -> None:
@@ -161,20 +173,29 @@ def add_legend(frame: Frame, infos: Iterable[ImplementationInfo], *, floor: bool
     frame.figure.legend(
         handles=handles,
         loc="lower left",
-        bbox_to_anchor=(frame.left - 0.1 / frame.width, 0.02 / frame.height),
+        bbox_to_anchor=(frame.left - 0.1 / WIDTH, 0.02 / frame.height),
         ncols=max(1, len(handles)),
         handletextpad=0.4,
         columnspacing=1.6,
     )
 
 
-def _lines(cells: Sequence[Cell]) -> list[Line]:
-    """From the top: each call style's title and its cells."""
+def _lines(run: Run, cells: Sequence[Cell]) -> list[Line]:
+    """From the top: each call style's title and its cells.
+
+    A profile stands behind a name where not all have the same: their work is not the same.
+    """
+    infos = run.implementation_by_name
+    profiles = {infos[cell.impl].profile for cell in cells if cell.kind == "manager"}
     lines: list[Line] = []
     for style, members in by_call_style(cells):
         lines.append(Line(-len(lines), CALL_STYLES[style]))
         for cell in members:
-            lines.append(Line(-len(lines), short_name(cell.impl), cell))
+            # Who loops is said by the group.
+            name = short_name(re.sub(r"\[call_style=[\w-]+\]$", "", cell.impl))
+            if len(profiles) > 1 and cell.kind == "manager":
+                name += f" ({infos[cell.impl].profile})"
+            lines.append(Line(-len(lines), name, cell))
     return lines
 
 
@@ -191,11 +212,15 @@ def _panel(
     scale = _set_up(axes, lines, values, metric, name)
     for line in lines:
         if line.cell is not None:
-            _mark(axes, line, line.cell.metric(metric), scale, styles[line.cell.impl])
+            look = styles[line.cell.impl]
+            floor = floor_mark(line.cell, metric, cells, run.implementation_by_name)
+            _mark(axes, line, line.cell.metric(metric), scale, look, floor)
     _floor(axes, run, lines, metric, scale)
 
 
-def _mark(axes: Axes, line: Line, value: MetricValue | None, scale: Scale, look: Look) -> None:
+def _mark(
+    axes: Axes, line: Line, value: MetricValue | None, scale: Scale, look: Look, floor: str
+) -> None:
     cell = line.cell
     assert cell is not None
     if not cell.ok:
@@ -210,9 +235,14 @@ def _mark(axes: Axes, line: Line, value: MetricValue | None, scale: Scale, look:
     x = value.value * scale.factor
     axes.plot([left, x], [line.y, line.y], color=FAINT, linewidth=1, zorder=1)
     if value.low is not None and value.high is not None and value.low > 0:
+        limits = axes.get_xlim()
         ends = [value.low * scale.factor, value.high * scale.factor]
         axes.plot(ends, [line.y, line.y], color=look.color, linewidth=2.2, zorder=3, alpha=0.75)
         axes.plot(ends, [line.y, line.y], "|", color=look.color, markersize=6, zorder=3)
+        if ends[0] < limits[0]:
+            arrow(axes, limits[0], line.y, look.color, right=False)
+        if ends[1] > limits[1]:
+            arrow(axes, limits[1], line.y, look.color, right=True)
     axes.plot(
         [x],
         [line.y],
@@ -222,8 +252,9 @@ def _mark(axes: Axes, line: Line, value: MetricValue | None, scale: Scale, look:
         markersize=6,
         zorder=4,
     )
-    far = max(x, (value.high or 0.0) * scale.factor)
-    beside(axes, far, line.y, significant(x), INK if look.filled else FLOOR)
+    # Behind the interval, but inside the panel.
+    far = min(max(x, (value.high or 0.0) * scale.factor), max(x, axes.get_xlim()[1] / 3))
+    beside(axes, far, line.y, f"{significant(x)}{floor}", INK if look.filled else FLOOR)
 
 
 def _floor(axes: Axes, run: Run, lines: Sequence[Line], metric: str, scale: Scale) -> None:
@@ -251,8 +282,8 @@ def _floor(axes: Axes, run: Run, lines: Sequence[Line], metric: str, scale: Scal
                 break
 
 
-def _names(axes: Axes, lines: Sequence[Line]) -> None:
-    """Names in the margin; axis ticks would align them on the wrong side."""
+def _names(axes: Axes, lines: Sequence[Line], room: float) -> None:
+    """Names in the margin of so many inches; axis ticks would align them on the wrong side."""
     for line in lines:
         group = line.cell is None
         control = line.cell is not None and line.cell.kind == "control"
@@ -260,7 +291,7 @@ def _names(axes: Axes, lines: Sequence[Line]) -> None:
             line.text,
             (0, line.y),
             xycoords=("axes fraction", "data"),
-            xytext=(-_NAME_WIDTH * 72 + (6 if group else 16), 0),
+            xytext=(-room * 72 + (6 if group else 16), 0),
             textcoords="offset points",
             va="center",
             size=8.5,
@@ -268,14 +299,3 @@ def _names(axes: Axes, lines: Sequence[Line]) -> None:
             color=FLOOR if control else INK,
             parse_math=False,
         )
-
-
-def _plain_ticks(axes: Axes) -> None:
-    """1, 10, 100 in place of powers of ten; no names at the marks between."""
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
-
-    axes.xaxis.set_major_locator(LogLocator(numticks=4))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: significant(x, 1)))
-    axes.xaxis.set_minor_formatter(NullFormatter())
-    axes.tick_params(axis="x", length=3)
-    axes.tick_params(axis="x", which="minor", length=0)

@@ -11,18 +11,11 @@ from typing import TYPE_CHECKING
 
 from blockmark.report.history_sheet import change_words
 from blockmark.report.numbers import scale_for, significant
-from blockmark.report.plots.style import (
-    BAD,
-    FLOOR,
-    INK,
-    Look,
-    drawing,
-    looks,
-    new_figure,
-    png,
-    short_name,
-)
+from blockmark.report.picture import Drawn
+from blockmark.report.plots.looks import FLOOR, Look, looks
+from blockmark.report.plots.style import BAD, INK, WIDTH, drawing, drawn, new_figure, short_name
 from blockmark.report.setting import setting_name
+from blockmark.report.versions import run_title
 from blockmark.runs.model import Run
 from blockmark.verdict.history import History, Series
 
@@ -33,33 +26,37 @@ if TYPE_CHECKING:
 MOST_PANELS = 24
 _COLUMNS = 2
 _MOST_LABELS = 6
-_PANEL_WIDTH, _PANEL_HEIGHT = 4.6, 1.25
+_PANEL_HEIGHT = 1.25
 _LEFT, _GAP = 0.75, 0.45
-# The least height of a panel's range, so that noise does not look like a cliff.
-_LEAST_RANGE = 0.1
+# The least height of a panel's range, as a share of the largest value: a change of ten per
+# cent must not look like a cliff.
+_LEAST_RANGE = 0.5
 
 
-def draw_trend(history: History) -> bytes:
-    """The picture as PNG: the first `MOST_PANELS` series; the same history, the same bytes."""
+def draw_trend(history: History) -> Drawn:
+    """The picture: the first `MOST_PANELS` series; the same history, the same bytes."""
     shown = history.series[:MOST_PANELS]
     columns = min(_COLUMNS, len(shown))
     rows = -(-len(shown) // columns)
-    width = columns * (_LEFT + _PANEL_WIDTH) + 0.2
+    panel_width = (WIDTH - 0.15) / columns - _LEFT
     height = rows * (_PANEL_HEIGHT + _GAP) + 1.35
     styles = looks(history.runs[-1].implementations)
     with drawing():
-        figure = new_figure(width, height, f"{history.metric} over {len(history.runs)} runs")
+        quick = sum(run.quick for run in history.runs)
+        warning = f" ({quick} of them quick: not for decisions)" if quick else ""
+        title = f"{history.metric} over {len(history.runs)} runs{warning}"
+        figure = new_figure(height, title)
         for number, series in enumerate(shown):
             row, column = divmod(number, columns)
-            left = column * (_LEFT + _PANEL_WIDTH) + _LEFT
+            left = column * (_LEFT + panel_width) + _LEFT
             bottom = height - 0.85 - _PANEL_HEIGHT - row * (_PANEL_HEIGHT + _GAP)
             axes = figure.add_axes(
-                (left / width, bottom / height, _PANEL_WIDTH / width, _PANEL_HEIGHT / height)
+                (left / WIDTH, bottom / height, panel_width / WIDTH, _PANEL_HEIGHT / height)
             )
             # The runs are named once in each column, below its last panel.
             last = number + columns >= len(shown)
             _panel(axes, history, series, styles[series.cell.impl], named=last)
-        return png(figure)
+        return drawn(figure)
 
 
 def _panel(axes: Axes, history: History, series: Series, look: Look, *, named: bool) -> None:
@@ -141,8 +138,8 @@ def _set_ticks(axes: Axes, history: History, *, named: bool) -> None:
 
 
 def _label(run: Run) -> str:
-    """The run's number, and below it the day and the time."""
-    return f"{short_name(run.run_id)[:12]}\n{run.created[5:16].replace('T', ' ')}"
+    """The run's number and name, and below it the day and the time."""
+    return f"{short_name(run_title(run))[:12]}\n{run.created[5:16].replace('T', ' ')}"
 
 
 def _name(history: History, series: Series) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from importlib import import_module
 from typing import Protocol, cast
 
+from blockmark.report.picture import Drawn
 from blockmark.report.sweep import Sweep
 from blockmark.report.table import Table
 from blockmark.runs.model import Run, Setting
@@ -41,8 +42,8 @@ class StudyView(Protocol):
     def sentences(self, run: Run, sweep: Sweep) -> list[str]:
         """What the numbers say; empty where they say nothing."""
 
-    def draw(self, run: Run, sweep: Sweep) -> Iterator[tuple[str, str, str, bytes]]:
-        """Pictures: a slug for the file's name, title, caption, and the PNG."""
+    def draw(self, run: Run, sweep: Sweep) -> Iterator[tuple[str, str, str, Drawn]]:
+        """Pictures: a slug for the file's name, title, caption, and the picture."""
 
 
 def workload_of(setting: Setting) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from blockmark.report.capacity_claims import claims_table
 from blockmark.report.numbers import count, exact, percent, significant, with_unit
+from blockmark.report.picture import Drawn
 from blockmark.report.setting import number, setting_name, word
 from blockmark.report.study_table import StudyColumn, study_table
 from blockmark.report.sweep import Sweep
@@ -112,7 +113,7 @@ def sentences(run: Run, sweep: Sweep) -> list[str]:
     return said
 
 
-def draw(run: Run, sweep: Sweep) -> Iterator[tuple[str, str, str, bytes]]:
+def draw(run: Run, sweep: Sweep) -> Iterator[tuple[str, str, str, Drawn]]:
     """Where the memory goes, setting by setting; and when paging wins by how much."""
     from blockmark.report.plots.capacity import draw_gain, draw_memory
 

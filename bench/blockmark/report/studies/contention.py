@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from blockmark.report.compared import factor, ratio_between, shown_less
 from blockmark.report.numbers import count, percent, significant, with_unit
+from blockmark.report.picture import Drawn
 from blockmark.report.plots.contention import LinePanel, TailPanel, draw_lines, draw_tails
 from blockmark.report.setting import number
 from blockmark.report.study_table import StudyColumn, study_table
@@ -104,26 +105,31 @@ def sentences(run: Run, sweep: Sweep) -> list[str]:
     return said
 
 
-def draw(run: Run, sweep: Sweep) -> Iterator[tuple[str, str, str, bytes]]:
+def draw(run: Run, sweep: Sweep) -> Iterator[tuple[str, str, str, Drawn]]:
     """Throughput and latency of threads; cost and latency of coroutines; shares at rates."""
     place = sweep.scenario
     threads = [setting for setting in sweep.settings if _is_threads(setting)]
     panels = [
-        LinePanel(caption, "threads", "pairs_per_s", tuple(group), "threads", "pairs")
+        LinePanel(
+            caption,
+            "threads",
+            "pairs_per_s",
+            tuple(group),
+            "threads",
+            "pairs of take and give a second",
+            most_at_once=_most_at_once(group),
+        )
         for caption, _, group in _parts(threads)
     ]
     title = f"Throughput against threads: {place}"
     if data := draw_lines(run, panels, title):
         yield "throughput", title, _THROUGHPUT, data
-    title = f"Throughput against think time: {place}"
-    if data := draw_lines(run, _over_think(threads), title):
-        yield "think-time", title, _THINK, data
     title = f"Time to get blocks: {place}"
     proved = [one for one in threads if not one.facts.get("oversubscribed")]
     most = max((_number(one, "threads") for one in proved), default=0)
     tails = [
         TailPanel(
-            f"{_title(one)}, think time {count(_number(one, 'think_ns'))} ns",
+            f"{_title(one)}, think {count(_number(one, 'think_ns'))} ns",
             one,
             "take_latency_undisturbed_ns",
         )
@@ -137,24 +143,21 @@ def draw(run: Run, sweep: Sweep) -> Iterator[tuple[str, str, str, bytes]]:
 
 _THROUGHPUT = (
     "Batches that all threads together take and give back in a second, over windows in which all "
-    "of them ran; beyond the machine's processors threads take turns, and nothing proves overlap. "
+    "of them ran. Where it is grey there are more threads than processors: they take turns, and "
+    "nothing proves overlap. "
     "Both axes are logarithmic: twice the threads at twice the height is a scheme that scales."
-)
-_THINK = (
-    "The same against the time that a thread is busy between taking and giving back; settings "
-    "without think time have no place on a logarithmic axis."
 )
 _TAILS = (
     "Which share of takes lasts longer than the time on the axis, all rounds together, over "
-    "windows in which all threads ran. Below 30 ns it is the clock that is measured."
+    "windows in which all threads ran. Below 30 ns, in grey, it is the clock that is measured."
 )
 
 
-def _draw_coroutines(run: Run, sweep: Sweep, place: str) -> Iterator[tuple[str, str, str, bytes]]:
+def _draw_coroutines(run: Run, sweep: Sweep, place: str) -> Iterator[tuple[str, str, str, Drawn]]:
     found = tuple(one for one in sweep.settings if _number(one, "coroutines"))
     panels = [
         LinePanel(
-            "CPU time of a pair", "coroutines", "cpu_ns_per_pair", found, "coroutines", "CPU"
+            "CPU time of a pair", "coroutines", "cpu_ns_per_pair", found, "coroutines", "time"
         ),
         LinePanel(
             "median time to get blocks",
@@ -162,7 +165,7 @@ def _draw_coroutines(run: Run, sweep: Sweep, place: str) -> Iterator[tuple[str, 
             "take_latency_ns.p50",
             found,
             "coroutines",
-            "allocate p50",
+            "",
         ),
     ]
     title = f"Coroutines behind one lock: {place}"
@@ -170,17 +173,11 @@ def _draw_coroutines(run: Run, sweep: Sweep, place: str) -> Iterator[tuple[str, 
         yield "coroutines", title, "On logarithmic axes, against the number of coroutines.", data
 
 
-def _over_think(settings: Sequence[Setting]) -> list[LinePanel]:
-    counts = sorted({_number(setting, "threads") for setting in settings})
-    panels = []
-    for threads in counts:
-        own = [setting for setting in settings if _number(setting, "threads") == threads]
-        panels.append(
-            LinePanel(
-                _title(own[0]), "think_ns", "pairs_per_s", tuple(own), "think time, ns", "pairs"
-            )
-        )
-    return panels
+def _most_at_once(settings: Sequence[Setting]) -> float | None:
+    """The most threads that had a processor each, if others had none."""
+    beyond = [one for one in settings if one.facts.get("oversubscribed")]
+    cores = number(beyond[0].facts, "cores_usable") if beyond else None
+    return None if cores is None else float(cores)
 
 
 def _parts(

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from blockmark.report.compared import factor
 from blockmark.report.numbers import count, counted, percent, with_unit
+from blockmark.report.picture import Drawn
 from blockmark.report.plots.contention import draw_bars
 from blockmark.report.setting import number
 from blockmark.report.study_table import StudyColumn, study_table
@@ -71,7 +72,7 @@ def sentences(run: Run, sweep: Sweep) -> list[str]:
     return said
 
 
-def draw(run: Run, sweep: Sweep) -> Iterator[tuple[str, str, str, bytes]]:
+def draw(run: Run, sweep: Sweep) -> Iterator[tuple[str, str, str, Drawn]]:
     """Bars of the setting with the most threads."""
     setting = max(sweep.settings, key=lambda one: number(one.params, "threads") or 0)
     title = f"Writes on common lines: {sweep.scenario}"

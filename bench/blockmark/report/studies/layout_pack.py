@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from blockmark.report.compared import factor, shown_less
 from blockmark.report.numbers import percent, with_unit
 from blockmark.report.order import value_of
+from blockmark.report.picture import Drawn
 from blockmark.report.setting import load_line, setting_name
 from blockmark.report.study_table import StudyColumn, study_table
 from blockmark.report.sweep import Sweep
@@ -75,7 +76,7 @@ def _form(cell: Cell) -> str:
     return cell.impl.partition("/")[0]
 
 
-def draw(run: Run, sweep: Sweep) -> Iterator[tuple[str, str, str, bytes]]:
+def draw(run: Run, sweep: Sweep) -> Iterator[tuple[str, str, str, Drawn]]:
     """Host and modelled transfer of each form, a panel a setting."""
     from blockmark.report.plots.layouts import MOST_PANELS, draw_forms
 
