@@ -396,6 +396,30 @@ def test_a_spent_budget_ends_measuring_after_the_first_look_that_can_decide() ->
     assert result.exit_code() == 3
 
 
+def test_cells_that_may_hide_a_slowdown_are_measured_on_from_look_to_look() -> None:
+    def noisy(job: dict[str, Any], number: int) -> dict[str, Any]:
+        # Of a the changes of the first 13 rounds reach from -20 to +20 %, then there is none.
+        far = 1.2 if number % 2 else 0.8
+        return wide(100.0 * (far if job["impl"] == "a" and number < 13 else 1.0))(job, number)
+
+    clock = [0.0]
+
+    def tick() -> float:
+        clock[0] += 0.5
+        return clock[0]
+
+    with pytest.MonkeyPatch.context() as patch:
+        # Half a second a match: ten rounds of two take ten, which is the budget.
+        patch.setattr(check.time, "monotonic", tick)
+        before, after = Scripted(wide(100.0), "one"), Scripted(noisy, "two")
+        result = run(before, after, Effort(budget_s=10.0))
+    rounds = {cell.impl: len(cell.before) for cell in result.cells}
+    assert verdicts(result)["tiny b step_ns"] == "unchanged"
+    assert rounds["b"] == 6
+    # Past the first look and up to one of the next, not to where time was over.
+    assert rounds["a"] in (15, 20, 30)
+
+
 @pytest.mark.parametrize("factor", [1.1, 1.3, 29.0])
 def test_a_spent_budget_hides_no_slowdown(factor: float) -> None:
     before, after = Scripted(costs(100.0), "one"), Scripted(costs(100.0 * factor), "two")

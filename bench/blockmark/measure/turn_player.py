@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from blockmark_impls.registry import Implementation
 
 
+_TRIES = 3
+
+
 def play(
     impl: Implementation,
     config: PoolConfig,
@@ -132,7 +135,12 @@ class _TurnPlayer:
                 "wanted_ns": block_ns,
             }
         warm_up(cursor, budget.warm_up_ns)
-        steps, ns = calibrate(cursor, block_ns)
+        # Where other work came between, a block seems to take far longer than it does, and a
+        # match would have fewer: the least of a few tries tells.
+        tries = [calibrate(cursor, block_ns)]
+        while tries[-1][1] > 2 * block_ns and len(tries) < _TRIES:
+            tries.append(calibrate(cursor, block_ns))
+        steps, ns = min(tries, key=lambda found: found[1] / found[0])
         return {
             "periods": steps // program.period,
             "period": program.period,
