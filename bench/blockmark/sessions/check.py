@@ -463,7 +463,10 @@ class _Match:
 
 
 def _visible_words(cells: tuple[CellVerdict, ...]) -> Iterator[str]:
-    """What this machine can show, metric by metric: the smallest slowdown of each cell."""
+    """What this machine can show, metric by metric: the smallest slowdown of each cell.
+
+    As it is measured: of true ones of that size half are measured below it.
+    """
     for metric in dict.fromkeys(cell.metric for cell in cells):
         own = [cell for cell in cells if cell.metric == metric]
         rounds = min(min(len(cell.before), len(cell.after)) for cell in own)
@@ -475,6 +478,6 @@ def _visible_words(cells: tuple[CellVerdict, ...]) -> Iterator[str]:
         words = f"from {least} (best cell) to {most} (worst)" if least != most else f"of {least}"
         blind = len(own) - len(seen)
         yield (
-            f"{metric}: {rounds} rounds show a slowdown {words}"
+            f"{metric}: {rounds} rounds show a slowdown {words}, where it is measured as large"
             + (f"; in {blind} of {len(own)} cells none" if blind else "")
         )

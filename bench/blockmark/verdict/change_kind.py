@@ -15,18 +15,22 @@ LAYOUT = "layout or micro-architecture"
 HIDDEN = "more instructions, hidden today"
 
 
+_TOLD: tuple[Verdict, ...] = ("regressed", "improved", "unchanged")
+
+
 def label(time: Verdict, instructions: Verdict, misses: Verdict | None = None) -> str:
     """The kind of a change, from the verdicts on its time, instructions and misses.
 
     Work is named before locality: who executes more mostly touches more as well. Empty
-    where nothing changed or where the counts don't explain it.
+    where nothing changed or where the counts are not known.
     """
     if time in ("regressed", "improved"):
         if instructions == time:
             return MORE_WORK if time == "regressed" else LESS_WORK
         if misses == time:
             return LOCALITY
-        if instructions == "unchanged" and misses in ("unchanged", None):
+        # Both counts known, and neither went where the time did: what they don't count did.
+        if instructions in _TOLD and misses in (*_TOLD, None):
             return LAYOUT
         return ""
     if time == "unchanged" and instructions == "regressed":
