@@ -71,16 +71,16 @@ def claims_table(run: Run, setting: Setting) -> Table | None:
         ),
     )
     notes = (
-        f"Memory in use comes true with a max_len of {count(lengths.low)} to "
+        f"The published memory in use takes a max_len of {count(lengths.low)} to "
         f"{count(lengths.high)} for the first number, and, paged, with any memory that requests "
         "wait for.",
-        f"8 and 24 requests at once come true with {count(memory.low)} to {count(memory.high)} "
+        f"8 and 24 requests at once take {count(memory.low)} to {count(memory.high)} "
         f"tokens of memory (here {count(t)}, which hold {count(paged_requests(t, p, o, _BLOCK))} "
         f"whole requests) and a max_len of {count(least.low)} to {count(slots.high)}.",
-        "15-25 % come true as holes that first fit leaves between requests of different lengths, "
-        "of which there are none here; below 5 % as rests of last blocks, where sequences are "
+        "15-25 % are what is lost in holes that first fit leaves between requests of different "
+        "lengths, of which there are none here; below 5 % as rests of last blocks, where sequences are "
         "much longer than a block.",
-        "30-60 % come true with "
+        "30-60 % are saved by "
         + (
             "no number of samples of one prompt."
             if samples.is_empty

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from blockmark.report.gaps import merged, same_words
-from blockmark.report.numbers import count, exact, percent, with_unit
+from blockmark.report.numbers import count, counted, exact, percent, with_unit
 from blockmark.report.setting import number, word
 from blockmark.report.sweep import Sweep, ranges
 from blockmark.report.table import Column, Entry, Group, Row, Table
@@ -56,7 +56,7 @@ def _seconds(value: float) -> str:
 
 
 def _steps(value: float) -> str:
-    return f"{count(value)} {'step' if value == 1 else 'steps'}"
+    return counted(value, "step")
 
 
 def _plain(value: float) -> str:
@@ -200,7 +200,7 @@ def _parts(setting: Setting) -> list[str]:
             parts.append(fact.sentence.format(fact.write(value)))
     rows, reasons = skipped(setting)
     if rows:
-        parts.append(f"{count(rows)} {'row' if rows == 1 else 'rows'} skipped ({reasons})")
+        parts.append(f"{counted(rows, 'row')} skipped ({reasons})")
     return [part for part in parts if part]
 
 

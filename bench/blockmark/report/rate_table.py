@@ -56,7 +56,7 @@ _HIGHEST = "Highest: what short spinning loops held to 99 %, searched to 3 %."
 _SATURATED = f"Saturated: fewer than {100 * HELD:.0f} % of the intended steps were reached."
 _MARK = "~"
 _DISTURBED = (
-    f"{_MARK} fell behind a rate that short loops held: pre-empted, or kept by what ran between "
+    f"{_MARK} fell behind a rate that short loops held: pre-empted, or held up by what ran between "
     "the steps. The share is too high, if anything."
 )
 _FULL = (

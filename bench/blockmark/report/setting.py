@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from blockmark.report.numbers import count, exact, significant, with_unit
+from blockmark.report.numbers import count, counted, exact, significant, with_unit
 from blockmark.runs.model import Cell, Run, Setting
 
 # Which operations of a step are told, in the order of a step, and how.
@@ -117,7 +117,7 @@ def processor(run: Run) -> str:
     parts = [word(run.machine, "cpu_model") or "unknown processor"]
     cores = number(run.machine, "cores")
     if cores is not None:
-        parts.append(f"{count(cores)} {_plural(cores, 'core', 'cores')}")
+        parts.append(counted(cores, "core"))
     virtual = word(run.machine, "virtual") or "unknown"
     if virtual == "yes":
         parts.append("virtual machine")
@@ -195,7 +195,7 @@ def _ends(cells: Iterable[Cell], metric: str) -> str:
 
 def effort(run: Run) -> str:
     """`5 rounds, 48 s`, with what limits the run's use."""
-    text = f"{count(run.rounds)} {_plural(run.rounds, 'round', 'rounds')}"
+    text = counted(run.rounds, "round")
     text += f", {_seconds(run.duration_s)}"
     if not run.complete:
         text += ", interrupted"

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import IO, Any
 
 from blockmark.report.console import Screen
-from blockmark.report.numbers import ABSENT, percent, significant
+from blockmark.report.numbers import ABSENT, counted, percent, significant
 from blockmark.report.table import Column, Entry, Group, Row, Table
 
 _MINUTE, _HOUR, _DAY = 60, 3600, 86400
@@ -35,7 +35,7 @@ def print_trace(
 
 
 def _arrivals(facts: Mapping[str, Any]) -> str:
-    requests = f"{facts['requests']:,} request{'s' if facts['requests'] != 1 else ''}"
+    requests = counted(facts["requests"], "request")
     arrivals = facts["arrivals"]
     if arrivals is None:
         text = f"{requests}, no arrival times"

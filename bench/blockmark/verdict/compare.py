@@ -205,8 +205,8 @@ def compare_runs(before: Run, now: Run, *, metrics: Sequence[str] | None = None)
     if not rows:
         reason = left[0].reason if left else "they have no metric in common"
         raise NothingInCommon(
-            f"runs {before.run_id} and {now.run_id} share {len(common)} cells, but nothing that "
-            f"both measured ({reason})"
+            f"runs {before.run_id} and {now.run_id} have cells in common ({len(common)}), but "
+            f"nothing that both measured ({reason})"
         )
     return RunComparison(
         before,

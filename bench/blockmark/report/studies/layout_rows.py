@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from blockmark.report.compared import factor, ratio_between
-from blockmark.report.numbers import count, times
+from blockmark.report.numbers import count, counted, times
 from blockmark.report.order import value_of
 from blockmark.report.picture import Drawn
 from blockmark.report.study_table import StudyColumn, study_table
@@ -57,7 +57,7 @@ def sentences(run: Run, sweep: Sweep) -> list[str]:
         ]
         parts = [part for part in (_alignment(cells), _width(cells)) if part]
         if parts:
-            said.append(f"{count(rows)} rows: {'; '.join(parts)}.")
+            said.append(f"{counted(rows, 'row')}: {'; '.join(parts)}.")
     return said
 
 
