@@ -37,20 +37,21 @@ _MISSES = (
 _BEFORE_AFTER = (
     "Before and after",
     "Each row is an implementation, each panel a metric, on an axis of ratios that all panels "
-    "share. Hollow: run {}, before; filled: run {}, now; beside them the change, and a thin line "
-    "for its 95 % interval. Pale: the interval holds 1, or it is a floor. That is no verdict.",
+    "share. Hollow: run {}, before; filled: run {}, now; beside them the change, and for "
+    "counts a thin line for its range. Pale: no difference, or a floor. Of times that is no "
+    "verdict: two runs are of two states of a machine.",
 )
 _GROWTH = (
     "Growth",
     "Each line is an implementation, each panel a cost, against what the settings differ in. "
     "Grey: the floor, which is the same work on a plain array, or else the empty loop. Empty "
-    "marks of a colour: not told from the empty loop, or below the floor. Bars are 95 % "
-    "intervals, where they are wider than the mark.",
+    "marks of a colour: not told from the empty loop, or below the floor. Bars are the "
+    "ranges of the rounds, where they are wider than the mark.",
 )
 _RATE = (
     "Share of one core against step rate",
     "Each line is an implementation in a loop that takes its steps at the rate on the axis, with "
-    "95 % intervals where they are wider than the mark. A line ends at 100 % at the highest rate "
+    "the ranges of the rounds where they are wider than the mark. A line ends at 100 % at the highest rate "
     "that was held, which stands behind the name. Pale marks: the loop fell behind a rate that "
     "short loops held, so something else kept it. Both axes are logarithmic.",
 )

@@ -128,7 +128,7 @@ def _pair(axes: Axes, line: Line, row: CellChange, reach: float, look: Look) -> 
     if ratio is None:
         in_place_of_mark(axes, line.y, f"{row.before.value:g} -> {row.now.value:g}", INK)
         return
-    told = row.reading in ("better", "worse")
+    told = not row.control and row.reading not in ("same", "unclear")
     alpha = 1.0 if told else _PALE
     # Beyond the axis an arrow stands at its end; the figures beside it stay true.
     at = min(max(ratio, 1.0 / reach), reach)

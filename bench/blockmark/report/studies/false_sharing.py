@@ -30,7 +30,7 @@ _COLUMNS = (
 _ONE_CORE_NS = 40.0
 _CAPTION = (
     "Each bar is how many times longer a write takes with all threads than with one alone, on a "
-    "logarithmic axis; a bar of no length is no false sharing. Grey: 95 % intervals."
+    "logarithmic axis; a bar of no length is no false sharing. Grey: the range of the rounds."
 )
 
 
