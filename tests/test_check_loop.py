@@ -100,7 +100,8 @@ class _Player:
             names = self._programs[message["prepare"]]
             reasons = {name: costs[name].get("unavailable") for name in names}
             reasons = {name: reason for name, reason in reasons.items() if reason}
-            sizes = {"periods": 1, "period": 8, "block_ns": 1e6, "wanted_ns": 1e6}
+            block_ns = self._found.get("block_ns", 1e6)
+            sizes = {"periods": 1, "period": 8, "block_ns": block_ns, "wanted_ns": 1e6}
             self._next = {"unavailable": reasons} if reasons else sizes
         elif "quantiles" in message:
             self._next = {"quantiles": self._found["quantiles"]}
@@ -237,6 +238,22 @@ def test_a_tail_alone_can_fail_a_build() -> None:
     assert (cell.margin, cell.unit) == (0.25, "ns")
     assert cell.ratio == pytest.approx(1.5)
     assert run(before, Scripted(tail(240.0), "two"), quantiles=("p99",)).exit_code() == 0
+
+
+def test_single_steps_that_took_too_long_in_one_round_are_asked_for_again() -> None:
+    def slow_at_first(rounds: int) -> Script:
+        def answer(job: dict[str, Any], number: int) -> dict[str, Any]:
+            found = {**costs(100.0)(job, number), "quantiles": {"p99": 200.0}}
+            return {**found, "block_ns": 1e11 if number < rounds else 1e6}
+
+        return answer
+
+    for rounds, judged in ((2, True), (3, False)):
+        sides = [Scripted(slow_at_first(rounds), name) for name in ("one", "two")]
+        result = run(*sides, quantiles=("p99",))
+        assert ("tiny a step_latency_ns.p99" in verdicts(result)) == judged
+        told = any("1,200 single steps take too long" in note for note in result.notes)
+        assert told != judged
 
 
 def test_a_broken_round_is_dropped_from_both_sides() -> None:

@@ -333,7 +333,7 @@ class _Match:
                     gate.before.append(compared.before)
                     gate.after.append(compared.after)
                     gate.shifts.append(compared.shift)
-            elif gate.verdict is None and not gate.before:
+            elif gate.verdict is None and not gate.before and contest.lacks(metric):
                 # A load or a condition that a side can't serve: known in the first round.
                 del contest.gates[metric]
                 old, new = (side.get(metric, "not measured") for side in found.unavailable)

@@ -18,6 +18,8 @@ from blockmark.verdict.stored import judged_of
 from blockmark.workload.errors import ConfigError
 from blockmark.workload.scenario import Cell, Scenario
 
+# So many rounds without a quantile of single steps, and there will be none.
+_ROUNDS_FOR_STEPS = 3
 # The three schemes of the comparison that this project began with.
 DEFAULT_TARGETS = ("hash-map/cpp", "vector/cpp", "flat-stack/cpp")
 
@@ -108,6 +110,13 @@ class Contest:
             for name, cell in self.gates.items()
             if name.startswith(f"{LATENCY}.") and cell.verdict is None
         ]
+
+    def lacks(self, metric: str) -> bool:
+        """Whether a metric that a round did not bring will not come any more.
+
+        Single steps that seemed to take too long may have been disturbed, once or twice.
+        """
+        return not metric.startswith(LATENCY) or self.rounds >= _ROUNDS_FOR_STEPS
 
     @property
     def is_open(self) -> bool:
