@@ -6,6 +6,7 @@ Whatever a text holds, the answer is a table of bounded values or one error of o
 from __future__ import annotations
 
 import math
+import re
 import tomllib
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,9 @@ if TYPE_CHECKING:
 
 _LARGEST = 2**63 - 1
 _DEEPEST = 16
-_MOST_BYTES = 4 << 20
+_MOST_BYTES = 1 << 20
+_PART = r"""(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+"""
+_CHAIN = re.compile(rf"(?<![\w-]){_PART}(?:\.[ \t]*+{_PART}){{{2 * _DEEPEST}}}", re.ASCII)
 
 
 class TomlError(ValueError):
@@ -45,6 +48,11 @@ def parse_toml(text: str) -> dict[str, Any]:
     """The table of a text; bounds as for a file. Raises TomlError."""
     # A mark inside a text would be told as a letter that nobody sees.
     text = text.removeprefix("\ufeff")
+    if len(text) > _MOST_BYTES:
+        raise TomlError(f"is larger than {_MOST_BYTES >> 20} MiB; this is no such file")
+    if _CHAIN.search(text):
+        # tomllib takes a time for a dotted key that grows with the square of its parts.
+        raise TomlError("nested too deep: a key of many parts between dots")
     try:
         table = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:

@@ -361,14 +361,16 @@ _TARGET = re.compile(
 
 def _parse(target: str) -> tuple[str | None, str, dict[str, str]]:
     match = _TARGET.fullmatch(target)
-    if match is None:
+    body = match["body"].strip() if match else ""
+    in_pairs = body.count("[") == body.count("]") and not re.fullmatch(r"\[.*\]", body)
+    if match is None or not in_pairs:
         raise TargetError(
             f'"{target}" is not a target: it must look like flat-stack/cpp[row_pad=32], '
             "module:Class or NAME=TARGET"
         )
-    alias, body = match["alias"], match["body"].strip()
-    if alias is not None and not re.fullmatch(r"\w[\w./-]*", alias):
-        raise TargetError(f'"{target}": the name may have letters, digits and . _ - / alone')
+    alias = match["alias"]
+    if alias is not None and not re.fullmatch(r"\w[\w./-]{0,99}", alias):
+        raise TargetError(f'"{target}": the name may have letters, digits and . _ - / alone, at most 100')
     parameters: dict[str, str] = {}
     for item in (match["parameters"] or "").split(","):
         key, equals, value = (part.strip() for part in item.partition("="))

@@ -37,7 +37,7 @@ from blockmark.runs.model import (
     Status,
     Verified,
 )
-from blockmark.runs.reading import JsonObject
+from blockmark.runs.reading import MOST_LETTERS, MOST_PROSE, JsonObject
 
 _KINDS: tuple[CellKind, ...] = get_args(CellKind)
 _CALL_STYLES: tuple[CallStyle, ...] = ("native", "per-op", "per-step")
@@ -65,7 +65,7 @@ def parse_run(content: Mapping[str, Any], path: str | Path = "run.json") -> Run:
         run_id=top.text("run_id", empty=False),
         created=created,
         duration_s=top.number("duration_s"),
-        command=top.text("command"),
+        command=top.text("command", most=MOST_PROSE),
         complete=top.flag("complete"),
         quick=top.flag("quick"),
         seed=top.integer("seed"),
@@ -105,7 +105,7 @@ def _scenario(item: JsonObject) -> ScenarioInfo:
     return ScenarioInfo(
         name=item.text("name", empty=False),
         title=item.text("title"),
-        analysis=item.text("analysis"),
+        analysis=item.text("analysis", most=MOST_PROSE),
         digest=item.text("digest"),
     )
 
@@ -320,7 +320,7 @@ def _dump_cell(cell: Cell) -> dict[str, Any]:
         "status": cell.status,
     }
     if not cell.ok:
-        dumped["reason"] = cell.reason
+        dumped["reason"] = cell.reason[:MOST_LETTERS]
     dumped["verified"] = None if cell.verified is None else dataclasses.asdict(cell.verified)
     dumped["metrics"] = {name: _dump_metric(value) for name, value in cell.metrics.items()}
     return dumped
@@ -350,7 +350,7 @@ def _dump_metric(value: MetricValue) -> dict[str, Any]:
 
 def _dump_estimate(value: MetricValue | Quantile) -> dict[str, Any]:
     if value.value is None:
-        return {"value": None, "unavailable": value.unavailable}
+        return {"value": None, "unavailable": (value.unavailable or "")[:MOST_LETTERS]}
     return {
         "value": value.value,
         "low": value.low,

@@ -18,6 +18,12 @@ from blockmark.runs.errors import RunFileError, quote
 
 _DAMAGED = "the file is damaged or was edited by hand; measure again or name another run"
 _LARGEST_INTEGER = 2**63 - 1
+# What a file may hold at most, so that no report of one takes minutes or overflows. Far beyond
+# any time in ns, size in bytes and share; as many rounds as a run may have; a text is a name or
+# a reason, and only an analysis or a command line is longer.
+SMALLEST, LARGEST = 1e-30, 1e30
+MOST_ROUNDS = 1000
+MOST_LETTERS, MOST_PROSE = 2_000, 1_000_000
 _Choice = TypeVar("_Choice", bound=str)
 
 
@@ -25,7 +31,7 @@ def read_json_object(path: Path) -> JsonObject:
     """The object that a file holds, with every number in it finite.
 
     Raises RunFileError if the file cannot be read, is empty, cut off, no JSON, not
-    an object, or holds NaN or an infinity anywhere.
+    an object, or holds NaN, an infinity or what is beyond all bounds anywhere.
     """
     mend = "name a run folder or its run.json"
     try:
@@ -58,7 +64,7 @@ def read_json_object(path: Path) -> JsonObject:
     if not isinstance(value, dict):
         raise RunFileError(path, f"holds {quote(value)}, not an object", mend)
     read = JsonObject(path, "", value)
-    _check_finite(read, value, "")
+    _check_bounds(read, value, "")
     return read
 
 
@@ -90,11 +96,13 @@ class JsonObject:
             self.fail(name, "the key is missing")
         return self.content[name]
 
-    def text(self, name: str, *, empty: bool = True) -> str:
-        """A string."""
+    def text(self, name: str, *, empty: bool = True, most: int = MOST_LETTERS) -> str:
+        """A string of at most so many letters."""
         value = self.get(name)
         if not isinstance(value, str):
             self._wrong(name, value, "text")
+        if len(value) > most:
+            self.fail(name, f"has {len(value):,} letters; at most {most:,}")
         if not value and not empty:
             self.fail(name, "is empty")
         return value
@@ -141,8 +149,10 @@ class JsonObject:
         return None if value is None else self._number(name, value)
 
     def numbers(self, name: str) -> tuple[float, ...]:
-        """A list of numbers that are not negative."""
+        """A list of numbers that are not negative, one a round."""
         items = self.array(name)
+        if len(items) > MOST_ROUNDS:
+            self.fail(name, f"has {len(items):,} numbers; at most {MOST_ROUNDS:,}")
         return tuple(self._number(f"{name}[{index}]", item) for index, item in enumerate(items))
 
     def array(self, name: str) -> Sequence[Any]:
@@ -202,13 +212,21 @@ class JsonObject:
         self.fail(name, f"{quote(value)} is not {wanted}")
 
 
-def _check_finite(top: JsonObject, value: Any, key: str) -> None:
-    if isinstance(value, float) and not math.isfinite(value):
-        top.fail(key, f"{value} is not a number that a run may hold")
-    elif isinstance(value, dict):
+def _check_bounds(top: JsonObject, value: Any, key: str) -> None:
+    """Every number and text of a file, whatever its key: those that no reader asks for, too."""
+    if isinstance(value, dict):
         for name, item in value.items():
-            _check_finite(top, item, f"{key}.{name}" if key else name)
+            _check_bounds(top, item, f"{key}.{name}" if key else name)
     elif isinstance(value, list):
         for index, item in enumerate(value):
-            if isinstance(item, float | list | dict):
-                _check_finite(top, item, f"{key}[{index}]")
+            _check_bounds(top, item, f"{key}[{index}]")
+    elif isinstance(value, str):
+        if len(value) > MOST_PROSE:
+            top.fail(key, f"has {len(value):,} letters; at most {MOST_PROSE:,}")
+    elif isinstance(value, float):
+        if not math.isfinite(value):
+            top.fail(key, f"{value} is not a number that a run may hold")
+        if value and not SMALLEST <= abs(value) <= LARGEST:
+            top.fail(key, f"{value} is out of range")
+    elif isinstance(value, int) and abs(value) > 2 * _LARGEST_INTEGER:
+        top.fail(key, f"{quote(value)} is out of range")
