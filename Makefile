@@ -11,6 +11,7 @@ SOURCES := $(shell find impls/blockmark_impls/native -type f) CMakeLists.txt pyp
 .PHONY: bench test corpus gate baseline lint types unit lock readme sample engines clean
 
 bench: $(VENV)/.installed
+	@echo "measuring: blockmark run decode, some 3 minutes on two idle cores; the report goes beside the run, into results/"
 	$(BIN)/blockmark run decode
 
 test: $(VENV)/.native lint types unit
@@ -42,47 +43,63 @@ unit: $(VENV)/.native $(VENV)/.dev
 	$(BIN)/python -m pytest -m 'not alone' --numprocesses logical --maxprocesses 4 --dist loadfile
 	$(BIN)/python -m pytest -m alone
 
-# The table in README.md is what this command printed, never typed by hand.
+# As a user types it, so that a document names the command that made its numbers.
+BLOCKMARK := PATH="$(CURDIR)/$(BIN):$$PATH" blockmark
+
+# reports/NAME anew from the run that lies in it. Older pictures go: some have other names today.
+define report
+	rm -f reports/$(1)/*.png reports/$(1)/*.svg
+	$(BLOCKMARK) report reports/$(1)/run.json --output reports/$(1) $(2)
+
+endef
+
+# A run into reports/NAME: measured by the command, kept by its run.json.
+define measure
+	rm -rf build/sample
+	$(2) --output build/sample
+	mkdir -p reports/$(1)
+	cp build/sample/0001/run.json reports/$(1)/run.json
+
+endef
+
+# Tables and pictures of README.md, docs/ and reports/ from the runs in reports/: what these
+# commands print, never typed by hand.
 readme: $(VENV)/.installed
-	PATH="$(CURDIR)/$(BIN):$$PATH" blockmark report reports/decode/run.json --output reports/decode --splice README.md
-	PATH="$(CURDIR)/$(BIN):$$PATH" blockmark report reports/step-rate/run.json --output reports/step-rate
-	PATH="$(CURDIR)/$(BIN):$$PATH" blockmark claims --run reports/claims/run.json --sensitivity --splice docs/claims.md
+	$(call report,decode,--splice README.md)
+	$(call report,step-rate)
+	$(if $(wildcard reports/scale-concurrency/run.json),$(call report,scale-concurrency))
+	$(call report,capacity)
+	$(call report,contention)
+	$(BLOCKMARK) claims --run reports/claims/run.json --sensitivity --splice docs/claims.md
 	$(BIN)/python tests/simulation/gate_simulation.py --splice docs/gate.md
-	$(BIN)/python tests/simulation/interval_simulation.py --splice METHODOLOGY.md
-	PATH="$(CURDIR)/$(BIN):$$PATH" blockmark verify --coverage --splice docs/verify.md
-	PATH="$(CURDIR)/$(BIN):$$PATH" blockmark report reports/engine-pool/run.json --output reports/engine-pool --splice README.md --ladder
-	PATH="$(CURDIR)/$(BIN):$$PATH" blockmark report reports/engine-pool-fresh/run.json --output reports/engine-pool-fresh
-	PATH="$(CURDIR)/$(BIN):$$PATH" blockmark report reports/engines/run.json --output reports/engines --splice docs/engines.md --ladder
+	$(BLOCKMARK) verify --coverage --splice docs/verify.md
+	$(call report,engine-pool,--splice README.md --ladder)
+	$(call report,engine-pool-fresh)
+	$(call report,engines,--splice docs/engines.md --ladder)
 
 # The engines' pools, managers and tables, and the ladders in README.md and docs/engines.md:
 # some 25 minutes, of which most is the import of torch. ENGINES is a Python that has the engines
 # and blockmark; see docs/engines.md.
 engines: $(VENV)/.installed
-	$(ENGINES) -m blockmark run engine-pool --report reports/engine-pool
-	cp "$$(ls -d results/[0-9]* | tail -n 1)/run.json" reports/engine-pool/run.json
-	$(ENGINES) -m blockmark run engine-pool-fresh --rounds 3 --report reports/engine-pool-fresh
-	cp "$$(ls -d results/[0-9]* | tail -n 1)/run.json" reports/engine-pool-fresh/run.json
-	$(ENGINES) -m blockmark run engines --report reports/engines
-	cp "$$(ls -d results/[0-9]* | tail -n 1)/run.json" reports/engines/run.json
+	$(call measure,engine-pool,$(ENGINES) -m blockmark run engine-pool)
+	$(call measure,engine-pool-fresh,$(ENGINES) -m blockmark run engine-pool-fresh --rounds 3)
+	$(call measure,engines,$(ENGINES) -m blockmark run engines)
 	$(MAKE) readme
 
-# Measure again, and put the new numbers into the sample reports and README.md.
+# Measure the samples in reports/ again, some 20 minutes, and put the new numbers into README.md.
 sample: $(VENV)/.installed
-	$(BIN)/blockmark run decode --counters auto --report reports/decode
-	cp "$$(ls -d results/[0-9]* | tail -n 1)/run.json" reports/decode/run.json
-	$(BIN)/blockmark run step-rate --rounds 3 --report reports/step-rate
-	cp "$$(ls -d results/[0-9]* | tail -n 1)/run.json" reports/step-rate/run.json
-	$(BIN)/blockmark capacity --report reports/capacity
-	cp "$$(ls -d results/[0-9]* | tail -n 1)/run.json" reports/capacity/run.json
-	$(BIN)/blockmark contention --rounds 3 --report reports/contention
-	cp "$$(ls -d results/[0-9]* | tail -n 1)/run.json" reports/contention/run.json
-	$(BIN)/blockmark claims --sensitivity
-	cp "$$(ls -d results/[0-9]* | tail -n 1)/run.json" reports/claims/run.json
+	$(call measure,decode,$(BLOCKMARK) run decode --counters auto)
+	$(call measure,step-rate,$(BLOCKMARK) run step-rate --rounds 3)
+	$(call measure,scale-concurrency,$(BLOCKMARK) run scale-concurrency --rounds 3)
+	$(call measure,capacity,$(BLOCKMARK) capacity)
+	$(call measure,contention,$(BLOCKMARK) contention --rounds 3)
+	$(call measure,claims,$(BLOCKMARK) claims --sensitivity)
 	$(MAKE) readme
 
 $(VENV)/.deps: requirements/bootstrap.lock requirements/build.lock requirements/run.lock
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "blockmark needs Python >= 3.11; name one: make PYTHON=python3.x"; exit 1; }
+	@echo "installing: an environment in $(VENV) and the locked packages, about a minute"
 	$(PYTHON) -m venv --without-pip --clear $(VENV)
 	$(PYTHON) -m pip --python $(BIN)/python install -q --require-hashes -r requirements/bootstrap.lock
 	$(UV) pip install -q --compile-bytecode --require-hashes -r requirements/build.lock -r requirements/run.lock
@@ -95,12 +112,14 @@ $(VENV)/.dev: $(VENV)/.deps requirements/dev.lock
 # No isolation: an isolated build dir changes its path each time, so nothing
 # would ever be rebuilt incrementally.
 $(VENV)/.installed: $(VENV)/.deps $(SOURCES)
+	@echo "compiling: the C++ core, one or two minutes where nothing of it is built yet"
 	$(UV) pip install -q --no-build-isolation --no-deps -e .
 	touch $@
 
 # The same install, but a C++ error is an error: the tests must not pass on a
 # silently missing core.
 $(VENV)/.native: $(VENV)/.deps $(SOURCES)
+	@echo "compiling: the C++ core, one or two minutes where nothing of it is built yet"
 	BLOCKMARK_REQUIRE_NATIVE=1 $(UV) pip install -q --no-build-isolation --no-deps -e .
 	touch $@ $(VENV)/.installed
 

@@ -210,9 +210,9 @@ def test_the_command_counts_the_published_setting(tmp_path: Path) -> None:
     assert "45.0 GiB for KV entries = 58,970 tokens" in " ".join(done.stdout.split())
     assert "11 of 11 verified" in done.stdout
     assert "30,720 to 31,999 tokens of memory" in " ".join(done.stdout.split())
-    report = (tmp_path / "results" / "0001" / "report" / "report.md").read_text()
+    report = (tmp_path / "o" / "0001" / "report" / "report.md").read_text()
     assert "![Where the memory goes: capacity](memory.png)" in report
-    assert (tmp_path / "results" / "0001" / "report" / "gain.png").stat().st_size > 10_000
+    assert (tmp_path / "o" / "0001" / "report" / "gain.png").stat().st_size > 10_000
     assert "| memory\\_utilisation |" in report or "| memory_utilisation |" in report
 
 

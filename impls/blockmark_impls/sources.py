@@ -43,8 +43,9 @@ REUSE_ORDERS: Mapping[str, ReuseOrder] = {
     "linked-list": "FIFO",
 }
 NATIVE_MISSING = (
-    "the C++ core is not built: install a C++ compiler (g++ or clang++), then install "
-    "blockmark again (`pip install -e .` in a checkout)"
+    "the C++ core is not built: install a C++ compiler (g++ or clang++), then install blockmark "
+    "again (`pip install --force-reinstall --no-cache-dir blockmark`, in a checkout "
+    "`pip install --force-reinstall --no-deps -e .`)"
 )
 
 

@@ -47,6 +47,8 @@ from blockmark.runs.metrics import METRICS
 from blockmark.runs.metrics.counters import COUNTERS
 from blockmark.runs.model import Run, ScenarioInfo, Setting
 
+# The findings that say which structure to choose.
+_WHICH = ("Structure", "In Python the ranking differs")
 QUICK = "**Quick run: not for decisions.**"
 _QUESTION = (
     "What does a block manager's data structure cost the host in each scheduler step, and how "
@@ -84,9 +86,10 @@ def render_report(run: Run, pictures: Sequence[Picture] = ()) -> str:
 def render_main_table(run: Run) -> str:
     """The step tables alone, with the setting and the machine in a line each.
 
-    Many settings of a scenario are the columns of a single table.
+    Above each stands which data structure it speaks for. Many settings of a scenario are the columns of a single table.
     """
     parts = [QUICK] if run.quick else []
+    found = answers(run)
     for sweep in sweeps(run):
         if view := view_of(sweep):
             parts.append(f"{cell(_over(sweep))}: {cell(view.load_words(sweep.settings))}")
@@ -98,6 +101,9 @@ def render_main_table(run: Run) -> str:
             continue
         for setting in in_run_order(run, sweep):
             parts.append(f"{cell(_heading(run, setting))}: {cell(load_line(setting))}")
+            parts += [
+                _sentence(one, first=False) for one in found[setting.key] if one.topic in _WHICH
+            ]
             parts.append(render_table(step_table(run, setting)))
     parts.append(cell(f"{machine_line(run)}; {effort(run)}. {disturbance(run)}".strip()))
     return "\n\n".join(part for part in parts if part)
@@ -347,7 +353,7 @@ def _methods(run: Run) -> list[str]:
     about = (
         f"Every implementation ran {rounds}, after its answers had been checked against a plain "
         "reference model. A cost is timed in blocks; a round's value is its least block, and the "
-        "printed value the lower quartile over rounds, with a bootstrap interval. Counts are "
+        "printed value the lower quartile over rounds, with the range of the rounds. Counts are "
         "exact. The empty loop (null) and the plain arrays (raw-array) go through the same loop; "
         "they are floors, and nothing is subtracted. `blockmark list metrics` says what each "
         "number means."
