@@ -98,6 +98,8 @@ def test_what_a_header_offers() -> None:
     found = [(o.class_name, o.kind, o.reuse_order, o.id_type) for o in offers_of(str(HEADER))]
     assert found == [
         ("SameTable", "table", "LIFO", "uint16"),
+        ("ShortRows", "table", "LIFO", "uint16"),
+        ("ShortMap", "table", "LIFO", "int32"),
         ("AllocatingPool", "pool", "LIFO", "uint32"),
         ("Whole", "manager", "LIFO", "uint32"),
         ("Readerless", "manager", "LIFO", "uint32"),
@@ -133,6 +135,8 @@ def test_each_offer_is_verified_in_a_process_of_its_own(tmp_path: Path) -> None:
     status = {name: line.split()[0] for name, line in lines.items()}
     assert status == {
         "SameTable": "ok",
+        "ShortRows": "wrong",
+        "ShortMap": "wrong",
         "AllocatingPool": "ok",
         "Whole": "ok",
         "Readerless": "ok",
@@ -160,6 +164,33 @@ def test_what_the_concepts_of_a_pool_and_a_table_ask_for_is_enough(tmp_path: Pat
     done = blockmark("run", tiny(tmp_path), "--quick", *words, cwd=tmp_path)
     assert "3 of 3 verified" in done.stdout, done.stdout + done.stderr
     assert done.returncode == 0
+
+
+@pytest.mark.parametrize("name", ["ShortRows", "ShortMap"])
+def test_a_table_out_of_heap_leaves_the_manager_as_it_was(name: str) -> None:
+    """Each table of a sequence but 0 has room for five blocks, in pages of four."""
+    manager = one(f"mine={HEADER}:{name}").make_manager(PoolConfig(24, 2, 3, 16))
+    manager.allocate(0, 13)  # seven blocks, the last one half full
+    with pytest.raises(MemoryError):
+        manager.allocate(1, 12)
+    with pytest.raises(MemoryError):
+        manager.fork(0, 1)
+    assert [manager.ref_count(block) for block in range(24)].count(1) == 7
+    assert manager.num_free_blocks == 24 - 7
+    manager.allocate(1, 7)
+    with pytest.raises(MemoryError):
+        manager.extend(1, 6)
+    assert manager.num_tokens(1) == 7
+    assert manager.append_slot(1) is None
+    assert manager.append_slot(1) is None
+    with pytest.raises(MemoryError):
+        for _ in range(3):
+            manager.append_slot(1)
+    assert manager.num_tokens(1) == 10
+    manager.free(1)
+    manager.free(0)
+    assert manager.num_free_blocks == 24
+    assert not any(manager.ref_count(block) for block in range(24))
 
 
 @pytest.mark.parametrize("name", ["MapManager", "ReadingManager"])
@@ -297,6 +328,9 @@ def test_on_a_terminal_a_compilation_is_announced_once(
     build_header(header)
     announce_builds(targets)
     assert capsys.readouterr().err == ""
+    announce_builds(targets, coverage=True)
+    told = f"compiling {header} once more, to count the edges of its code\n"
+    assert capsys.readouterr().err == told
 
 
 def test_the_command_says_what_it_found_and_what_comes_next(header: Path) -> None:

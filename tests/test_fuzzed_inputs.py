@@ -19,12 +19,14 @@ sys.path.insert(0, str(Path(__file__).parent / "robustness"))
 from fuzz_inputs import fuzz, fuzz_commands
 
 from blockmark.cli.errors import one_message
+from blockmark.measure.proof.kept import check_writable
 from blockmark.recorder import Recorder
 from blockmark.runs.errors import RunFileError
 from blockmark.runs.store import load_run
 from blockmark.toml_text import TomlError, parse_toml
 from blockmark.workload.errors import ConfigError
 from blockmark.workload.keys import KEYS
+from blockmark.workload.oracle.written import WrittenError, read_calls
 from blockmark.workload.program import ProgramError
 from blockmark.workload.recording import load_recording
 from blockmark.workload.scenario import parse_scenario, parse_setting
@@ -188,3 +190,24 @@ def test_a_run_holds_nothing_that_a_report_could_not_draw(
         load_run(_changed(tmp_path / "run.json", change))
     assert says in str(refused.value)
     assert len(str(refused.value)) < 500
+
+
+@given(st.sampled_from(["0x", "0b", "0o", ""]), st.integers(41, 20_000), st.booleans())
+def test_a_number_of_any_length_in_a_kept_program_is_refused_in_our_words(
+    base: str, digits: int, negative: bool
+) -> None:
+    sizes = "total_blocks=8 block_size=2 max_seqs=4 max_blocks_per_seq=4 id_bits=16"
+    number = f"{'-' if negative else ''}{base}{'1' * digits}"
+    with pytest.raises(WrittenError) as refused:
+        read_calls(f"# blockmark calls 1\n{sizes}\nallocate(0, {number})\n", "a.calls")
+    assert "a number has more digits than any operand" in str(refused.value)
+    assert "set_int_max_str_digits" not in str(refused.value)
+
+
+def test_a_folder_that_cannot_be_written_is_found_before_the_proof(tmp_path: Path) -> None:
+    place = tmp_path / "file" / "kept"
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ConfigError, match="kept"):
+        check_writable(place)
+    check_writable(tmp_path / "new" / "kept")
+    assert list((tmp_path / "new" / "kept").iterdir()) == []

@@ -283,6 +283,33 @@ def test_without_a_step_there_is_nothing_to_save(tmp_path: Path) -> None:
     assert not (tmp_path / "x.program").exists()
 
 
+def test_marks_at_the_end_of_iterations_lose_none(tmp_path: Path) -> None:
+    """Three iterations, marked as each ends and as each begins: the same recording."""
+    programs = []
+    for at_the_end in (True, False):
+        recorder = Recorder(VectorManager(CONFIG), CONFIG)
+        pool = PoolRecorder(ListPool(16), 16)
+        for seq in range(3):
+            for each in () if at_the_end else (recorder, pool):
+                each.step()
+            recorder.manager.allocate(seq, 5 + seq)
+            pool.pool.give(pool.pool.take(1 + seq))
+            for each in (recorder, pool) if at_the_end else ():
+                each.step()
+        for number, each in enumerate((recorder, pool)):
+            path = tmp_path / f"{number}.program"
+            if at_the_end:
+                with pytest.warns(UserWarning, match="taken for the ends of iterations"):
+                    each.save(path)
+            else:
+                each.save(path)
+            programs.append(load_recording(path)[0])
+    ends, begins = programs[:2], programs[2:]
+    for one, other in zip(ends, begins, strict=True):
+        assert one.digest() == other.digest()
+    assert [op[2] for op in body(ends[0]) if op[0] is Op.ALLOCATE] == [5, 6, 7]
+
+
 @pytest.fixture(scope="module")
 def recording(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("recording") / "life.program"

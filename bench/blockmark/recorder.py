@@ -4,7 +4,7 @@
 
     recorder = Recorder(manager, config)     # blockmark_impls.contract.PoolConfig
     manager = recorder.manager               # hand this to the engine
-    ...                                      # and recorder.step() once an iteration
+    ...                                      # and recorder.step() as each iteration begins
     recorder.save("monday.program")
 
 An operation is noted by one call of an array's `append`, after it has succeeded; what is

@@ -79,13 +79,13 @@ def build_header(header: Path, *, output: Path | None = None, coverage: bool = F
     return module if output is None else output
 
 
-def will_compile(header: Path) -> bool:
+def will_compile(header: Path, *, coverage: bool = False) -> bool:
     """Whether `build_header` would run the compiler: not where it was built before, nor where
     it would raise at once.
     """
     path = header.resolve()
     try:
-        return path.is_file() and _valid(_place(path, tools(), coverage=False)) is None
+        return path.is_file() and _valid(_place(path, tools(), coverage)) is None
     except LoadError:
         return False
 

@@ -12,8 +12,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-def announce_builds(targets: Sequence[str]) -> None:
+def announce_builds(targets: Sequence[str], *, coverage: bool = False) -> None:
     """On a terminal, a line for each header that will be compiled now: it can take a minute.
+
+    With `coverage` also for one that is compiled to count its edges.
 
     Raises TargetError for a target that is not well formed.
     """
@@ -25,5 +27,9 @@ def announce_builds(targets: Sequence[str]) -> None:
     for target in targets:
         own = own_target(target)
         file = own.native_file if own else ""
-        if file and not file.endswith(".so") and will_compile(Path(file)):
+        if not file or file.endswith(".so"):
+            continue
+        if will_compile(Path(file)):
             typer.echo(f"compiling {file}", err=True)
+        if coverage and will_compile(Path(file), coverage=True):
+            typer.echo(f"compiling {file} once more, to count the edges of its code", err=True)

@@ -105,7 +105,7 @@ def command(
     from .building import announce_builds
 
     search_s = 0.0 if fuzz is None else seconds_of(fuzz, "--fuzz")
-    announce_builds(impl or [])
+    announce_builds(impl or [], coverage=bool(search_s))
     settings = dict(parse_setting(text) for text in setting or [])
     states = set()
     found = verify_all(

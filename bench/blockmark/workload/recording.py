@@ -6,6 +6,7 @@ and brings back what lived at the start. Nothing else is added.
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import asdict
 from itertools import chain, pairwise
 from pathlib import Path
@@ -24,6 +25,11 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+_AT_THE_END = (
+    "operations were noted before the first step mark and none after the last: the marks are "
+    "taken for the ends of iterations, and what came before the first for an iteration of its own; "
+    "call step() at the beginning of each"
+)
 # The largest that a scenario may ask for, so that what is replayed is checked as if it did.
 _SIZES = {
     "total_blocks": (1, (1 << 31) - 1),
@@ -46,12 +52,16 @@ _NO_STEP = (
 def manager_program(words: array[int], start: Mapping[int, int], config: PoolConfig) -> Program:
     """The noted operations of a manager; `start` has the tokens of what lived before them.
 
-    What was noted before the first step mark is set-up. Raises ValueError where there is
+    What was noted before the first step mark is set-up; but where the last that was noted is a
+    mark, marks end the iterations, and it is the first one. Raises ValueError where there is
     no step.
     """
     import numpy as np
 
     noted = np.frombuffer(words, dtype=np.int64)
+    if len(noted) and noted[0] != STEP and noted[-1] == STEP:
+        warnings.warn(_AT_THE_END, stacklevel=3)
+        noted = np.concatenate(([STEP], noted[:-1]))
     marks = np.flatnonzero(noted == STEP)
     if not len(marks):
         raise ValueError(_NO_STEP)
@@ -215,6 +225,9 @@ def _handouts(words: array[int]) -> tuple[list[list[tuple[Op, list[int]]]], list
         count = 0 if code == STEP else word >> 32
         calls.append((code, list(words[at + 1 : at + 1 + count])))
         at += 1 + count
+    if calls and calls[0][0] != STEP and calls[-1][0] == STEP:
+        warnings.warn(_AT_THE_END, stacklevel=4)
+        calls = [calls[-1], *calls[:-1]]
     out: dict[int, tuple[int, int]] = {}  # block -> number of its hand-out, place in it
     fate: dict[int, list[int]] = {}  # hand-out -> call in which each block comes back
     for number, (code, ids) in enumerate(calls):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import os
+import tempfile
 from typing import TYPE_CHECKING
 
 from blockmark.workload.keys import ConfigError
@@ -22,6 +24,8 @@ def kept_files(folder: Path) -> list[Path]:
     """
     if folder.exists() and not folder.is_dir():
         raise ConfigError(f"{folder}: not a folder; --keep names one")
+    if folder.is_dir() and not os.access(folder, os.R_OK | os.X_OK):
+        raise ConfigError(f"{folder}: can't be read; --keep names a folder")
     files = sorted(folder.glob(f"*{_SUFFIX}")) if folder.is_dir() else []
     for file in files:
         try:
@@ -31,6 +35,19 @@ def kept_files(folder: Path) -> list[Path]:
         except WrittenError as error:
             raise ConfigError(str(error)) from None
     return files
+
+
+def check_writable(folder: Path) -> None:
+    """Make the folder that programs will be kept in. Raises ConfigError where none can be.
+
+    Before the proof, which takes minutes.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise ConfigError(f"{folder}: can't be written: {error.strerror}") from None
 
 
 def keep(folder: Path, programs: Iterable[str]) -> int:

@@ -14,7 +14,7 @@ from ..jobs import Job
 from ..machine import memory_limit, usable_cores
 from ..plan import Pair, make_plan
 from ..programs import Prepared, prepare
-from .kept import keep, kept_files
+from .kept import check_writable, keep, kept_files
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -107,6 +107,8 @@ def verify_all(
     search adds to. Raises ConfigError and TargetError.
     """
     files = [str(file) for file in kept_files(keep_in)] if keep_in else []
+    if keep_in and search_s:
+        check_writable(keep_in)
     from blockmark_impls.registry import builtin_names
 
     named = targets or builtin_names()

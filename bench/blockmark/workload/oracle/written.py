@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 _FIRST = "# blockmark calls 1"
 _SIZES = ("total_blocks", "block_size", "max_seqs", "max_blocks_per_seq", "id_bits")
 _CALL = re.compile(r"(\w+)\((.*)\)")
+# In whatever base; Python refuses only some of them, in words of its own.
+_TOO_LONG = re.compile(r"\w{40}")
 # As a Program's numbers: what is kept can be replayed by any loop.
 _LIMIT = 1 << 31
 _OPERANDS = {"can_allocate": 1, "append_slot": 1, "append_slots": 1, "free": 1, "fork": 3,
@@ -75,6 +77,8 @@ def _call(line: str) -> Call:
     if match is None or match[1] not in OPERATIONS:
         raise ValueError(f"{line[:60]!r} is no call of {', '.join(OPERATIONS)}")
     method = match[1]
+    if _TOO_LONG.search(line):
+        raise ValueError(f"{line[:60]!r}: a number has more digits than any operand")
     try:
         operands = ast.literal_eval(f"({match[2]},)")
     except (ValueError, SyntaxError, MemoryError, RecursionError):
