@@ -152,6 +152,23 @@ def test_missing_wrong_and_new_cells_are_told() -> None:
     assert result.exit_code() == 4
 
 
+def test_a_baseline_cell_without_a_number_is_told() -> None:
+    for status, part in (("failed", "cells"), ("timeout", "cells"), ("wrong", "mended")):
+        before, now = pair(1.0)
+        broken = find_cell(before, "vector/cpp")
+        broken.update(status=status, reason="because", metrics={}, verified=None)
+        result = judge(before, now, enforced=True)
+        if part == "cells":
+            found = [one for one in result.cells if one.verdict == "incomparable"]
+            assert {one.metric for one in found} == set(GATED)
+            assert {one.reason for one in found} == {f"the baseline {status}: because"}
+            assert result.exit_code() == 3
+        else:
+            (line,) = result.mended
+            assert line.endswith("vector/cpp: the baseline is wrong: because")
+            assert result.exit_code() == 0
+
+
 def test_nothing_in_common_and_unknown_names() -> None:
     before, now = make_run(impls=("vector/cpp",)), make_run(impls=("hash-map/cpp",))
     with pytest.raises(NothingInCommon, match="no cell in common"):

@@ -86,6 +86,8 @@ def judge_runs(
     planned: list[tuple[GateCell, CellKey, str]] = []
     missing: list[str] = []
     wrong: list[str] = []
+    added: list[str] = []
+    mended: list[str] = []
     for key in keys:
         old, new = before.cell_by_key[key], now.cell_by_key.get(key)
         where = _place(key, labels)
@@ -95,12 +97,26 @@ def judge_runs(
         if new.status == "wrong":
             wrong.append(f"{where}: {new.reason}")
             continue
-        if not old.ok:
+        if not old.ok and not new.ok:
+            continue
+        if old.status == "unavailable":
+            added.append(f"{where}: {old.reason}")
+            continue
+        if old.status == "wrong":
+            mended.append(f"{where}: the baseline is wrong: {old.reason}")
             continue
         tier = now.implementation_by_name[key.impl].tier
         reason = why_incomparable(before, now, old, new) or _unlike(apart, tier, options)
-        for metric in judged_of(old.metrics, options.metrics):
+        if not old.ok:
+            reason = f"the baseline {old.status}: {old.reason}"
+        for metric in judged_of((old if old.ok else new).metrics, options.metrics):
             first, second = measured(old, metric), measured(new, metric)
+            if not old.ok and not isinstance(second, str):
+                name = f"{where} {metric}"
+                cell = GateCell(name, _margin(name, metric, options).share)
+                cell.after, cell.verdict, cell.reason = list(second.values), "incomparable", reason
+                planned.append((cell, key, metric))
+                continue
             if isinstance(first, str):
                 continue
             if isinstance(second, str):
@@ -124,7 +140,7 @@ def judge_runs(
         told = cell_verdict(cell, where, metric, margin, rule=one_look, planned=len(planned))
         cells.append(told)
         progress(done, len(planned), f"judged {cell.name}")
-    added = [
+    added += [
         _place(key, _labels(now))
         for key, cell in now.cell_by_key.items()
         if key not in before.cell_by_key and _chosen(cell, options)
@@ -136,6 +152,7 @@ def judge_runs(
         cells=tuple(cells),
         missing=tuple(missing),
         added=tuple(added),
+        mended=tuple(mended),
         wrong=tuple(wrong),
         notes=tuple(f"{d.flag}: {d.fact} was {d.before}, is {d.now}" for d in apart),
         enforced=options.enforced,
