@@ -42,6 +42,7 @@ class Scripted:
         self.root = self.apart_from = None
         self.absent: set[str] | None = None
         self.loaded: dict[str, Any] = {}
+        self.reuse_order = "LIFO"
 
     def job(self, request: dict[str, Any], timeout_s: float, stop: object = None) -> Scripted:
         self._request = request
@@ -50,7 +51,12 @@ class Scripted:
     def _answer(self, request: dict[str, Any]) -> dict[str, Any]:
         if request["kind"] == "describe":
             found = {
-                target: [{"subject": asdict(subject(target)), "file": None}]
+                target: [
+                    {
+                        "subject": asdict(replace(subject(target), reuse_order=self.reuse_order)),
+                        "file": None,
+                    }
+                ]
                 for target in request["targets"]
                 if target in self.impls
             }
@@ -349,6 +355,14 @@ def test_what_the_baseline_loads_while_it_is_proved_is_looked_at() -> None:
     before.loaded = {"files": ["/repo/src/helper.py"]}
     with pytest.raises(ConfigError, match=r"baseline loads /repo/src/helper\.py, a file of the"):
         run(before, after)
+
+
+def test_a_declared_order_that_changed_is_told() -> None:
+    before, after = Scripted(costs(100.0), "one"), Scripted(costs(100.0), "two")
+    after.reuse_order = "FIFO"
+    result = run(before, after)
+    assert "tiny a: declared reuse order LIFO before, FIFO now" in result.notes
+    assert result.exit_code() == 0
 
 
 def test_a_target_that_neither_side_knows_is_a_mistake() -> None:

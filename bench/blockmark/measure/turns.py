@@ -282,9 +282,9 @@ class _Match:
 
     def _single_steps(self, ready: list[dict[str, Any]], pairs: int) -> int:
         """How many single steps a turn ends with; 0 where they take too long."""
-        period = ready[0]["period"]
-        step_ns = max(answer["block_ns"] / (answer["periods"] * period) for answer in ready)
-        fitting = pairs * ready[0]["wanted_ns"] / max(step_ns, 1.0)
+        period = int(ready[0]["period"])
+        step_ns: float = max(float(each["block_ns"]) / (each["periods"] * period) for each in ready)
+        fitting = pairs * float(ready[0]["wanted_ns"]) / max(step_ns, 1.0)
         # Whole periods over the match, so that both sides have the same steps in theirs.
         steps = math.ceil(max(self._turns.single_steps, fitting) / period) * period
         if steps * step_ns <= self._turns.most_single_ns:

@@ -172,6 +172,12 @@ def make_card(
                     continue
                 pair = _match(card, where, cell, old.get(name), new.get(name), (before, after))
                 if pair is not None:
+                    orders = pair[0].reuse_order, pair[1].reuse_order
+                    if orders[0] != orders[1]:
+                        card.notes.append(
+                            f"{place_name(where)}: declared reuse order {orders[0]} before, "
+                            f"{orders[1]} now"
+                        )
                     contest = _contest(card, where, cell, pair[0], pair[1], asked, prepared)
                     tier = contest.after.subject.tier
                     contest.incomparable = apart or pair[2] or unlike_in(tier, before, after)

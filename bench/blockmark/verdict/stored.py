@@ -135,9 +135,9 @@ def judge_runs(
     judge([cell for cell, _, _ in planned], one_look, last=True)
     cells = []
     for done, (cell, key, metric) in enumerate(planned, start=1):
-        where = key.setting.scenario, labels[key], key.impl
+        at = key.setting.scenario, labels[key], key.impl
         margin = _margin(cell.name, metric, options)
-        told = cell_verdict(cell, where, metric, margin, rule=one_look, planned=len(planned))
+        told = cell_verdict(cell, at, metric, margin, rule=one_look, planned=len(planned))
         cells.append(told)
         progress(done, len(planned), f"judged {cell.name}")
     added += [
