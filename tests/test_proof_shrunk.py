@@ -309,3 +309,34 @@ def test_what_does_not_show_again_is_said() -> None:
     Unrepeatable.made.clear()
     lines = shown(manager_verdict(Unrepeatable, shrink=True))
     assert lines == ["it did not show again on a new one, so there is no shorter list of calls"]
+
+
+_MADE: list[VectorManager] = []
+
+
+class Meddles(VectorManager):
+    """An append on one manager takes the first sequence away from the one made before it."""
+
+    def __init__(self, config: PoolConfig) -> None:
+        super().__init__(config)
+        _MADE.append(self)
+
+    def append_slot(self, seq: int) -> Copy | None:
+        answer = super().append_slot(seq)
+        if self is not _MADE[-2]:
+            _MADE[-2].truncate(0, 1)
+        return answer
+
+
+def test_of_two_managers_the_text_names_the_one_that_is_wrong() -> None:
+    """The last call is made on B, and A is what it breaks."""
+    sizes = (PoolConfig(8, 1, 4, 4),) * 2
+    steps = [
+        (0, Call("allocate", (0, 2))),
+        (1, Call("allocate", (0, 2))),
+        (1, Call("append_slot", (0,))),
+    ]
+    lines = ManagerFault(Meddles, "LIFO", sizes, steps).shortest(1.0)
+    (last,) = [line for line in lines if "<-" in line]
+    assert "b.append_slot(0)" in last
+    assert "then of a: " in last

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from blockmark.report.setting import load_line, step_words
+from blockmark.report.setting import load_line, step_words, verification
+from blockmark.runs.codec import parse_run
 from blockmark.runs.model import Setting
+from run_factory import make_run
 
 
 def setting(models: list[str], **params: Any) -> Setting:
@@ -41,3 +43,21 @@ def test_requests_and_not_calls_are_said_to_be_admitted() -> None:
     assert step_words(Setting("s", {"models": ["step"]}, facts)) == (
         "8 appends, 0.342 admitted, 0.34 freed, 1.25 forks"
     )
+
+
+def test_what_was_proved_is_told_though_the_run_was_interrupted() -> None:
+    """Before its first round a cell has no number, but a proof."""
+    raw = make_run()
+    raw["complete"] = False
+    proved = 0
+    for cell in raw["cells"]:
+        if cell["kind"] != "control" and cell["status"] == "ok":
+            cell.update(status="unavailable", reason="interrupted", metrics={})
+            proved += bool(cell.get("verified"))
+    run = parse_run(raw)
+    text = verification(run, *run.settings)
+    assert text.startswith(f"{proved} of ")
+    for cell in raw["cells"]:
+        cell.update(status="unavailable", reason="interrupted", metrics={}, verified=None)
+    run = parse_run(raw)
+    assert verification(run, *run.settings) == "nothing was verified yet"

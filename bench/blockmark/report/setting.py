@@ -208,10 +208,12 @@ def verification(run: Run, *settings: Setting) -> str:
         cell
         for setting in settings
         for cell in run.cells_of(setting.key)
-        if cell.kind != "control" and cell.status != "unavailable"
+        if cell.kind != "control"
+        # One that a run was interrupted before its first round has no number, and a proof.
+        and (cell.status != "unavailable" or cell.verified is not None)
     ]
     if not candidates:
-        return "nothing to verify"
+        return "nothing to verify" if run.complete else "nothing was verified yet"
     proved = [cell.verified for cell in candidates if cell.verified is not None]
     text = f"{len(proved)} of {len(candidates)} verified"
     if proved:

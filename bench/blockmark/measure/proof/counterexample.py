@@ -102,12 +102,12 @@ class ManagerFault:
         except ValueError:
             return None
         for number, (who, call) in enumerate(steps, 1):
-            answered = ""
+            answered, whose = "", who
             try:
                 checkers[who].call(call)
                 answered = "then "
                 if number % look == 0 or number == len(steps):
-                    for checker in checkers:
+                    for whose, checker in enumerate(checkers):  # noqa: B007 - told below
                         checker.look()
             except Exception as error:
                 kind = call.method, kind_of(error)
@@ -115,7 +115,8 @@ class ManagerFault:
                     self._kind = kind
                 if kind != self._kind:
                     return None
-                return Case(sizes, tuple(steps[:number]), answered + said(error))
+                of = f"of {_NAMES[whose]}: " if whose != who else ""
+                return Case(sizes, tuple(steps[:number]), answered + of + said(error))
         return None
 
 
