@@ -131,7 +131,7 @@ def test_another_replay_is_incomparable_by_the_command(other: Path, tmp_path: Pa
     )
     assert done.returncode == 3, done.stdout + done.stderr
     assert "other contract: version 0 before, version 1 now" in done.stdout
-    assert "1 incomparable" in done.stdout
+    assert "2 incomparable" in done.stdout
 
 
 def test_an_environment_is_driven_by_its_own_interpreter(tmp_path: Path) -> None:
