@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -22,6 +23,7 @@ EXIT_INTERRUPTED = 130
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 # Publishing a large run takes a second or two.
 _PATIENCE_S = 5.0
+_LOOK_EVERY_S = 0.2
 
 _first_at: float | None = None
 _held = 0
@@ -73,4 +75,12 @@ def _stop(*_: Any) -> None:
     else:
         _first_at = time.monotonic()
         reaper.end_processes()
+        # What another thread starts from now on, as the next of many compilers, is waited for.
+        threading.Thread(target=_end_what_starts, daemon=True).start()
         raise KeyboardInterrupt
+
+
+def _end_what_starts() -> None:
+    while True:
+        time.sleep(_LOOK_EVERY_S)
+        reaper.end_processes()

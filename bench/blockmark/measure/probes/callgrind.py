@@ -8,13 +8,13 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import signal
-import subprocess
 import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from blockmark.workload.errors import ConfigError
+
+from ..tool_output import ask_tool
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -168,29 +168,14 @@ def find_valgrind(timeout_s: float = _PATIENCE_S) -> Valgrind | str:
 def _ask_version(path: str, timeout_s: float) -> tuple[int, ...] | str:
     """Its version, or the predicate of a sentence about what is wrong with it."""
     try:
-        process = subprocess.Popen(
-            [path, "--version"],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            errors="replace",
-            start_new_session=True,
-        )
+        said = ask_tool([path, "--version"], timeout_s)
     except OSError as error:
         return f"can't be started ({error.strerror})"
-    try:
-        out, _ = process.communicate(timeout=timeout_s)
-    except subprocess.TimeoutExpired:
-        return f"does not answer --version within {timeout_s:g} s"
-    finally:
-        # What it started itself may hold the pipe open: the group goes, not it alone.
-        if process.poll() is None:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.communicate()
+    if said.late:
+        return f"does not answer --version within {said.late}"
+    out, code = said.out + said.err, said.code
     lines = out.split("\n")
-    if process.returncode:
-        code = process.returncode
+    if code:
         how = f"is ended by signal {-code}" if code < 0 else f"ends with code {code}"
         return f"{how} when asked for its version" + (f" ({lines[0][:120]})" if lines[0] else "")
     return parse_version(out) or f'answers --version with "{lines[0][:120]}"'

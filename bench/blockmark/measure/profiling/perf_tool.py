@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import shutil
-import signal
-import subprocess
 import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
+
+from ..tool_output import ask_tool
 
 # Cycles where there are counters; else the kernel's own timer. User space alone, which
 # is all that an unprivileged user may see.
@@ -104,28 +104,12 @@ def script_of(perf: Perf, data: Path) -> str:
 
 def _call(command: list[str], timeout_s: float) -> tuple[int, str, str]:
     """Exit code, output and errors; a code of -1 for what does not start or end."""
+    environment = {**os.environ, "LC_ALL": "C.UTF-8", "DEBUGINFOD_URLS": ""}
     try:
-        process = subprocess.Popen(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            errors="replace",
-            env={**os.environ, "LC_ALL": "C.UTF-8", "DEBUGINFOD_URLS": ""},
-            start_new_session=True,
-        )
+        said = ask_tool(command, timeout_s, environment)
     except OSError as error:
         return -1, "", f"can't be started: {error.strerror}"
-    try:
-        out, err = process.communicate(timeout=timeout_s)
-    except subprocess.TimeoutExpired:
-        return -1, "", f"no end within {timeout_s:g} s"
-    finally:
-        if process.poll() is None:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.communicate()
-    return process.returncode, out, err
+    return said.code, said.out, f"no end within {said.late}" if said.late else said.err
 
 
 def _last(text: str) -> str:

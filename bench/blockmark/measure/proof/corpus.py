@@ -190,9 +190,12 @@ def build_headers(members: Sequence[Member]) -> Iterator[tuple[str, float | str]
 
     targets = (member.target.rpartition(":")[0] for member in members)
     files = list(dict.fromkeys(file for file in targets if file.endswith(".hpp")))
-    with ThreadPoolExecutor(usable_cores()) as compilers:
+    compilers = ThreadPoolExecutor(usable_cores())
+    try:
         for file, took in zip(files, compilers.map(build, files), strict=True):
             yield Path(file).name, took
+    finally:
+        compilers.shutdown(wait=False, cancel_futures=True)
 
 
 def try_corpus(
