@@ -258,7 +258,7 @@ def test_single_steps_that_took_too_long_in_one_round_are_asked_for_again() -> N
         sides = [Scripted(slow_at_first(rounds), name) for name in ("one", "two")]
         result = run(*sides, quantiles=("p99",))
         assert ("tiny a step_latency_ns.p99" in verdicts(result)) == judged
-        told = any("1,200 single steps take too long" in note for note in result.notes)
+        told = any("1,300 single steps take too long" in note for note in result.notes)
         assert told != judged
 
 

@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "ci.md").read_text()
 ACTION = (ROOT / ".github" / "actions" / "check" / "action.yml").read_text()
 # As few rounds as can decide a cell, with hardly a false alarm; the default takes minutes.
-SHORT = "--rounds 8 --alpha 0.001"
+SHORT = "--rounds 9 --alpha 0.001"
 
 
 def blocks(language: str) -> list[str]:

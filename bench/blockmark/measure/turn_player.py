@@ -8,12 +8,13 @@ from __future__ import annotations
 import json
 import os
 import random
+import resource
 from contextlib import suppress
 from pathlib import Path
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
 
-from blockmark.runs.histogram import quantile
+from blockmark.runs.histogram import bucket_value, quantile
 from blockmark.workload.program import Program
 
 from .probes.histograms import new_histogram
@@ -80,6 +81,11 @@ def _stay_on(cores: set[int]) -> None:
             os.sched_setaffinity(0, cores)
 
 
+def _interruptions() -> int:
+    """How often the core was taken from this process, which goes on with one thread."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw
+
+
 class _TurnPlayer:
     def __init__(self, impl: Implementation, config: PoolConfig, job: dict[str, Any]) -> None:
         self._round = RoundOf(impl, config, job)
@@ -89,6 +95,7 @@ class _TurnPlayer:
         self._cursor: Cursor | None = None
         self._used: Any = None
         self._singles: Any = None
+        self._interrupted = 0
 
     def wrong_answer(self) -> str:
         """What the loop that was played answers wrongly; empty if nothing."""
@@ -170,15 +177,27 @@ class _TurnPlayer:
         cursor = self._cursor
         assert cursor is not None, "single steps before their program was prepared"
         if self._singles is None:
-            self._singles = new_histogram()
+            self._singles, self._interrupted = new_histogram(), 0
+        before = _interruptions()
         cursor.replay.run_each(cursor.advance(steps), steps, self._singles, self._singles)
+        self._interrupted += _interruptions() - before
 
     def quantiles(self, labels: list[str]) -> dict[str, float | None]:
-        """Label -> ns that so many of the single steps did not exceed."""
-        told = self._singles
-        return {
-            label: quantile(told.counts(), told.samples, told.max_value, label) for label in labels
-        }
+        """Label -> ns that so many of the single steps did not exceed; None of too few.
+
+        As many of the longest are left out as the system says it gave the core to another: on
+        a busy machine the tail would be that of its time slices.
+        """
+        counts, left = [], self._interrupted
+        for index, count in reversed(self._singles.counts()):
+            kept = max(0, count - left)
+            left -= count - kept
+            if kept:
+                counts.append((index, kept))
+        counts.reverse()
+        samples = sum(count for _, count in counts)
+        longest = round(bucket_value(counts[-1][0])) if counts else 0
+        return {label: quantile(counts, samples, longest, label) for label in labels}
 
     def _block(self, cursor: Cursor, periods: int) -> dict[int, int]:
         if self._round.evictor is not None:

@@ -65,7 +65,7 @@ class Turns:
     least_pairs: int = 4
     # Enough for a p99 with some to spare. What they take is told by blocks that other work may
     # have disturbed, so with room.
-    single_steps: int = 1_200
+    single_steps: int = 1_300
     most_single_ns: float = 2e9
 
     def fit(self, block_ns: float, wanted_ns: float) -> tuple[int, int, int]:
@@ -301,8 +301,12 @@ class _Match:
             self._players[side].say({"quantiles": list(self._quantiles)})
             found.append(self._answer(side)["quantiles"])
         for label in self._quantiles:
-            compared = ComparedSteps(found[0][label], found[1][label])
-            self.result.metrics[f"{LATENCY}.{label}"] = compared
+            name, values = f"{LATENCY}.{label}", (found[0][label], found[1][label])
+            if None in values:
+                for side in (0, 1):
+                    self.result.unavailable[side][name] = "too few steps were not interrupted"
+            else:
+                self.result.metrics[name] = ComparedSteps(*values)
 
     def _order(self) -> tuple[int, int]:
         first = self._draw.randrange(2)
