@@ -6,6 +6,7 @@ A part of tests/robustness/kill_storm.py, at fixed times.
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -104,3 +105,24 @@ def test_the_temporary_folder_of_a_command_goes_with_it(tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert list(scratch.iterdir()) == []
+
+
+def test_a_worktree_whose_check_was_killed_is_forgotten_by_the_next(tmp_path: Path) -> None:
+    """A worktree of somebody else's is kept, also one whose folder is away for a while."""
+    from blockmark.measure.repository import Repository
+    from git_repository import git, repository
+
+    top = repository(tmp_path / "repo", mine_py="x = 1\n")
+    own = Repository.of(top)
+    revision = own.revision("HEAD")
+    killed = tmp_path / "blockmark-0123abcd" / "tree"
+    killed.parent.mkdir()
+    own.check_out(revision, killed)
+    git(top, "worktree", "add", "--detach", str(tmp_path / "theirs"))
+    (tmp_path / "theirs").rename(tmp_path / "away")
+    shutil.rmtree(killed.parent)
+    with own.checked_out(revision) as tree:
+        assert (tree / "mine.py").read_text() == "x = 1\n"
+        known = git(top, "worktree", "list")
+        assert str(killed) not in known
+        assert str(tmp_path / "theirs") in known

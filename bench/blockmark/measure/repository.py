@@ -142,6 +142,7 @@ class Repository:
 
     def check_out(self, revision: Revision, folder: Path) -> None:
         """A worktree of the revision in a new folder; hooks are not run."""
+        self._forget_gone()
         _git(
             self.top,
             "-c",
@@ -154,6 +155,18 @@ class Repository:
             str(folder),
             revision.commit,
         )
+
+    def _forget_gone(self) -> None:
+        """Let the repository forget worktrees of earlier checks that were killed: their folders
+        are gone.
+        """
+        common = self.top / _git(self.top, "rev-parse", "--git-common-dir")
+        for file in (common / "worktrees").glob("*/gitdir"):
+            with suppress(OSError):
+                place = Path(file.read_text().strip())
+                ours = any(part.startswith("blockmark-") for part in place.parts)
+                if ours and not place.exists():
+                    shutil.rmtree(file.parent, ignore_errors=True)
 
     def forget(self, folder: Path) -> None:
         """Leave a worktree's files, but let the repository know of it no more."""
