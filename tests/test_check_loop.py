@@ -458,7 +458,7 @@ def test_a_spent_budget_hides_no_slowdown(factor: float) -> None:
     assert result.exit_code() == 1
     assert set(verdicts(result).values()) == {"regressed"}
     # The larger ones in the look for leaps.
-    assert {len(cell.before) for cell in result.cells} == {10 if factor < 1.25 else 4}
+    assert {len(cell.before) for cell in result.cells} == {10 if factor < 2 else 4}
 
 
 def test_an_interrupt_is_a_result() -> None:

@@ -260,7 +260,7 @@ def test_the_whole_simulation_on_rounds_that_were_made_up() -> None:
     found = [recording.likeness(name) for name in recording.cells]
     assert max(map(abs, found)) < 0.4
     assert f"{min(found):+.2f} to {max(found):+.2f} over the cells" in text
-    assert "beyond the leap of 25 %" in text
+    assert "beyond the leap, a factor of 2, in either direction: 0 of" in text
 
 
 def test_wandering_that_turns_do_not_see_is_no_hindrance() -> None:

@@ -7,6 +7,7 @@ import statistics
 
 from recording import EQUAL, Recording
 from verdict_counts import Counts, Improvements, OurCounts
+from worst_case import CELLS
 
 from blockmark.verdict.gate import Rule
 from blockmark.verdict.leap import LEAP
@@ -19,7 +20,7 @@ def render_counts(recording: Recording, counts: Counts, rule: Rule) -> str:
         _our_table(recording, counts.ours),
         _findings(counts.ours, counts.apart, counts.improvements, rule),
         _large_changes(counts),
-        _assumptions(recording),
+        _assumptions(recording, counts),
     ]
     if counts.rivals:
         parts.append(_rival_table(recording, counts, rule))
@@ -86,7 +87,7 @@ def _large_changes(counts: Counts) -> str:
     return f"Steps of equal programs, made to take longer, that were found: {'; '.join(parts)}."
 
 
-def _assumptions(recording: Recording) -> str:
+def _assumptions(recording: Recording, counts: Counts) -> str:
     """What the ranks of rounds and the leaps assume of equal programs, counted."""
     likeness = sorted(recording.likeness(name) for name in recording.cells)
     shifts = [one for kinds in recording.shifts.values() for one in kinds[EQUAL]]
@@ -94,9 +95,10 @@ def _assumptions(recording: Recording) -> str:
     return (
         "Of equal programs: the rank correlation between the two sides of a round is "
         f"{likeness[0]:+.2f} to {likeness[-1]:+.2f} over the cells (median "
-        f"{statistics.median(likeness):+.2f}); rounds whose change lies beyond the leap of "
-        f"{LEAP - 1:.0%}".replace("%", " %")
-        + f" in either direction: {_of(hits, len(shifts))}."
+        f"{statistics.median(likeness):+.2f}); rounds whose change lies beyond the leap, a factor "
+        f"of {LEAP:g}, in either direction: {_of(hits, len(shifts))}. Of rounds that were made up "
+        "so that each disturbs one side by 5 to 50 %, never both: "
+        f"{_of(counts.one_sided, counts.suites)} suites of {CELLS} equal cells have a false regression."
     )
 
 

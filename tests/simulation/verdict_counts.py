@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from recording import Recording, Side, Suite, subject_of
 from rival_rules import RivalRule, rival_rules
 from single_tests import single_tests
+from worst_case import count_false
 
 from blockmark.runs.estimate import lower_quartile
 from blockmark.verdict.gate import GateCell, Rule, judge
@@ -18,7 +19,7 @@ from blockmark.verdict.rank_test import p_greater
 
 FALSE = ("regressed", "improved")
 # What a step of an equal program is made to take, in times of what it took.
-FACTORS = (1.1, 1.3, 10.0)
+FACTORS = (1.1, 1.3, 2.5, 10.0)
 
 
 def judge_suite(
@@ -149,6 +150,7 @@ class Counts:
     ours: OurCounts = field(default_factory=OurCounts)
     apart: OurCounts = field(default_factory=OurCounts)
     improvements: Improvements = field(default_factory=Improvements)
+    one_sided: int = 0  # made-up suites with a false regression; see worst_case.py
     factors: dict[float, OurCounts] = field(default_factory=dict)  # all steps as much slower
     rivals: list[tuple[RivalRule, RivalCounts]] = field(default_factory=list)
 
@@ -158,7 +160,7 @@ def count_verdicts(
 ) -> Counts:
     """Draw the suites and judge them. Without `others`, by the gate's rule alone."""
     rng = random.Random(seed)
-    counts = Counts(suites, seed)
+    counts = Counts(suites, seed, one_sided=count_false(suites, rule, seed))
     if others and recording.blocks:
         alone = single_tests(rule, len(recording.cells))
         counts.rivals = [(one, RivalCounts()) for one in [*rival_rules(), *alone]]

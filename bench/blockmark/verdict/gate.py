@@ -14,8 +14,8 @@ Where both can be done each has half of the error: a cell's p is twice the small
 cancels in the shift, and drowns a change of the values; what a process keeps for all its
 life (its memory, where its code came to lie) is in the shift twice.
 
-A tenth of the error is kept for looks at fewer rounds, the leaps, which can find changes of
-tens of per cent alone (`leap.py`), so that these do not wait for the first look of the tests.
+A tenth of the error is kept for looks at fewer rounds, the leaps, which can find a doubling
+and more (`leap.py`), so that the slowest candidate does not take longest.
 
 What is promised: a suite has any cell called regressed that did not get slower with a
 chance of `alpha` at most, and as much again for improved, however cells depend on each
@@ -28,7 +28,7 @@ other. It needs this of equal programs:
   and ranks compare across rounds. Where noise strikes both sides of a round (rank
   correlation above zero, as recorded), the test says too little rather than too much. Where
   it strikes one side of every round, and never both, the correlation is negative and the
-  chance is up to about twice as high.
+  chance is higher than promised; docs/gate.md counts how much, on rounds made up so.
 - For the leaps what `leap.py` says.
 
 For then:
@@ -77,8 +77,8 @@ class Rule:
     as much again for improved). `beta` is the level at which a cell is called unchanged.
     `looks` are rounds a side at which cells are judged, ascending; the last `deciding` of
     them share `alpha`, and at those before a cell can only be called unchanged. `leaps` are
-    rounds a side at which only changes of tens of per cent are looked for; those below the
-    last look have a tenth of `alpha` together.
+    rounds a side at which only doublings are looked for; those below the first look that
+    decides have a tenth of `alpha` together.
     """
 
     alpha: float = 0.01
@@ -316,7 +316,7 @@ def _visible(test: Evidence, margin: float, level: float) -> float | None:
 
 
 def _find_leaps(undecided: Sequence[GateCell], planned: Sequence[GateCell], rule: Rule) -> None:
-    """Call regressed and improved what changed by tens of per cent in most rounds."""
+    """Call regressed and improved what doubled, or halved, in enough of the rounds."""
     for direction in _DIRECTIONS:
         chances = {
             id(cell): p_leap(cell.shifts, cell.margin, direction)
