@@ -98,7 +98,8 @@ def _assumptions(recording: Recording, counts: Counts) -> str:
         f"{statistics.median(likeness):+.2f}); rounds whose change lies beyond the leap, a factor "
         f"of {LEAP:g}, in either direction: {_of(hits, len(shifts))}. Of rounds that were made up "
         "so that each disturbs one side by 5 to 50 %, never both: "
-        f"{_of(counts.one_sided, counts.suites)} suites of {CELLS} equal cells have a false regression."
+        f"{_of(counts.one_sided, counts.suites)} suites of {CELLS} equal cells have a false "
+        "regression."
     )
 
 
