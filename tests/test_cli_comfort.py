@@ -177,6 +177,19 @@ def test_a_dry_run_says_how_long_it_takes(words: list[str], tmp_path: Path) -> N
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_dry_run_of_a_check_says_what_it_would_judge(tmp_path: Path) -> None:
+    words = ["check", "--self-test", "-i", "vector/py", "--set", "block_size=4", "--budget", "5m"]
+    done = blockmark(*words, "--dry-run", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "decode: 1 setting, 1 implementation (vector/py)" in done.stdout
+    assert "judges step_ns, " in done.stdout
+    assert "time: about 5 min of measuring" in done.stdout
+    words = ["check", "--self-test", "-i", "*-*", "--dry-run"]
+    assert "(hash-map/cpp, flat-stack/cpp)" in blockmark(*words, cwd=tmp_path).stdout
+    # What does not go together is refused all the same.
+    assert blockmark("check", "--dry-run", cwd=tmp_path).returncode == 2
+
+
 @pytest.mark.parametrize(
     ("seconds", "said"),
     [

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .options import Seed, Settings, Targets, Timeout
+from .options import DryRun, Seed, Settings, Targets, Timeout
 
 if TYPE_CHECKING:
     from blockmark.verdict.check import CheckResult
@@ -139,6 +139,7 @@ def command(
     ] = False,
     seed: Seed = None,
     timeout: Timeout = 60.0,
+    dry_run: DryRun = False,
 ) -> int:
     """Judge a change: regressed, improved, unchanged or inconclusive, cell by cell.
 
@@ -186,6 +187,11 @@ def command(
         timeout=timeout,
         command=shlex.join(["blockmark", *sys.argv[1:]]),
     )
+    if dry_run:
+        from .dry_run import print_planned_check
+
+        print_planned_check(request)
+        return 0
     files = {"the JSON result": None if json in (None, "-") else Path(json or "")}
     files |= {"the Markdown": markdown, "the JUnit file": junit}
     for what, file in files.items():

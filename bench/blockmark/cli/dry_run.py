@@ -9,6 +9,7 @@ from .progress import about
 
 if TYPE_CHECKING:
     from blockmark.measure.plan import Plan
+    from blockmark.sessions.check_request import CheckRequest
 
 
 def print_plan(plan: Plan) -> None:
@@ -33,6 +34,36 @@ def print_plan(plan: Plan) -> None:
     for subject in plan.subjects:
         missing = f"  unavailable: {subject.unavailable}" if subject.unavailable else ""
         say(f"implementation {subject.name}  {subject.summary}{missing}", hanging="  ")
+
+
+def print_planned_check(request: CheckRequest) -> None:
+    """The cells that a check judges, and the most time that it takes. Raises ConfigError."""
+    from blockmark.sessions.check_plan import Asked
+    from blockmark.workload.builtin import find_scenario
+    from blockmark.workload.scenario import parse_setting
+
+    if request.candidate is not None:
+        say("judges two stored runs and measures nothing")
+        return
+    settings = dict(parse_setting(text) for text in request.setting)
+    found = [find_scenario(name).override(settings) for name in request.scenarios or ("decode",)]
+    asked = Asked.of(found, request.impl, request.metrics, request.seed, request.quantiles)
+    for name, cells in asked.cells.items():
+        targets = asked.targets[name]
+        say(
+            f"{name}: {_count(len(cells), 'setting')}, {_count(len(targets), 'implementation')} "
+            f"({', '.join(targets)}), each side in turns",
+            hanging="  ",
+        )
+    say(f"judges {', '.join((*asked.metrics, *asked.quantiles))}", hanging="  ")
+    if request.deterministic:
+        say("time: as long as the counting takes; no budget ends it")
+    else:
+        say(
+            f"time: {about(request.budget_s)} of measuring (--budget), or until all is decided; "
+            "building and proving come on top",
+            hanging="  ",
+        )
 
 
 def _count(number: int, word: str) -> str:

@@ -6,7 +6,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from blockmark.measure.plan import Pair
+from blockmark.measure.patterns import expand
+from blockmark.measure.plan import REPLAYED_KINDS, Pair
 from blockmark.measure.programs import Prepared
 from blockmark.measure.sides import Described, unlike, unlike_in
 from blockmark.measure.subject import Subject
@@ -64,7 +65,8 @@ class Asked:
             cells[scenario.name] = own.cells()
             # A built-in scenario compares many tiers; a check of them all takes too long.
             named = () if scenario.where.startswith("scenarios/") else scenario.implementations
-            wanted[scenario.name] = tuple(targets or named or DEFAULT_TARGETS)
+            usual = tuple(named or DEFAULT_TARGETS)
+            wanted[scenario.name] = tuple(expand(targets, usual, REPLAYED_KINDS)) or usual
         first = next(iter(cells.values()))[0]
         chosen = seed if seed is not None else int(first["seed"])
         return cls(tuple(scenarios), cells, wanted, tuple(metrics), chosen, tuple(quantiles))
