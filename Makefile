@@ -8,7 +8,7 @@ PIP_COMPILE := $(UV) pip compile -q --universal --python-version 3.11 --generate
 	--no-emit-index-url --no-emit-find-links --no-annotate --no-header
 SOURCES := $(shell find impls/blockmark_impls/native -type f) CMakeLists.txt pyproject.toml
 
-.PHONY: bench test corpus gate baseline lint types unit lock readme sample engines clean
+.PHONY: bench test corpus sanitize gate baseline lint types unit lock readme sample engines clean
 
 bench: $(VENV)/.installed
 	@echo "measuring: blockmark run decode, some 3 minutes on two idle cores; the report goes beside the run, into results/"
@@ -19,6 +19,19 @@ test: $(VENV)/.native lint types unit
 # The proof held against classes that are each wrong in one way, those in C++ too: minutes.
 corpus: $(VENV)/.native
 	$(BIN)/blockmark verify --corpus
+
+# The core with AddressSanitizer and UBSan, in an environment of its own: proofs, and the tests of
+# the core. ThreadSanitizer watches the shared pools in tests/test_contention_native.py.
+SANITIZED := build/sanitized
+SITE = $$(ls -d $(SANITIZED)/venv/lib/python3*/site-packages)
+sanitize: $(VENV)/.native $(VENV)/.dev
+	$(PYTHON) -m venv --without-pip $(SANITIZED)/venv
+	ls -d $(CURDIR)/$(VENV)/lib/python3*/site-packages > "$(SITE)/packages.pth"
+	CXXFLAGS="-O0 -fsanitize=address,undefined -fno-sanitize=vptr -fno-sanitize-recover=undefined" \
+	  BLOCKMARK_REQUIRE_NATIVE=1 VIRTUAL_ENV=$(CURDIR)/$(SANITIZED)/venv $(BIN)/uv pip install -q \
+	  --no-build-isolation --no-deps --reinstall \
+	  -C cmake.build-type=Debug -C build-dir=$(SANITIZED)/core .
+	$(BIN)/python tests/native/sanitized.py $(SANITIZED)/venv/bin/python
 
 # Counts that repeat to the last digit, against those that are stored. Skipped with a word
 # where valgrind is missing or nothing is stored for this compiler.

@@ -111,6 +111,27 @@ def test_take_and_give_against_a_set(name: str) -> None:
         assert sorted(made.free_ids()) == sorted(free)
 
 
+@pytest.mark.parametrize("thread", ["0", "1"])
+def test_a_thread_that_throws_ends_the_windows_of_all(plain: Path, thread: str) -> None:
+    done = run(plain, "throwing", thread)
+    assert (done.stdout.strip(), done.returncode) == ("thrown", 1)
+
+
+@pytest.mark.parametrize("name", ["none", *SHARED])
+@pytest.mark.parametrize("given", [[0], [1, 2], [3, 3]])
+def test_only_what_was_taken_can_be_given(name: str, given: list[int]) -> None:
+    made = pool(name, 4, 1)
+    taken = made.take(0, 1)
+    made.give(0, taken)
+    with pytest.raises(ValueError, match=f"block {given[0]} is not taken"):
+        made.give(0, given)
+    twice = made.take(0, 1) * 2
+    with pytest.raises(ValueError, match="is not taken"):
+        made.give(0, twice)
+    made.give(0, twice[:1])
+    assert sorted(made.free_ids()) == [0, 1, 2, 3]
+
+
 @pytest.mark.parametrize("name", ["none", "mutex", "spin", "adaptive", "treiber"])
 def test_schemes_without_magazines_hand_the_last_given_out_first(name: str) -> None:
     made = pool(name, 8, 1)

@@ -282,6 +282,25 @@ def test_a_pool_refuses_what_it_can_see(pool: str, bits: int) -> None:
     assert free.take(2) == [2, 3]
 
 
+@pytest.mark.parametrize("together", [True, False])
+def test_a_bitmap_that_was_given_a_free_block_ends_in_an_error(together: bool) -> None:
+    free = native.pool_class("bitmap", 16)(200)
+    free.take(198)
+    free.give([199])  # free already: the count says 3, and 2 are
+    with pytest.raises(ValueError, match="no block of the pool is free"):
+        free.take(3) if together else [free.take(1) for _ in range(3)]
+
+
+def test_a_lookup_takes_any_index() -> None:
+    manager = native.manager_class("flat", "stack")(8, 1, 1, 8)
+    manager.allocate(0, 4)
+    manager.drop_front(0, 2)
+    for logical in (-(2**63), -1, 0, 1, 4, 2**63 - 1):
+        with pytest.raises(UnknownSequence):
+            manager.lookup(0, logical)
+    assert [manager.lookup(0, logical) for logical in (2, 3)] == [2, 3]
+
+
 @pytest.mark.parametrize("pool", ["lru", "linked-list", "linked-list-64"])
 def test_a_list_removes_from_the_middle(pool: str) -> None:
     free = native.pool_class(pool, 32)(6)

@@ -6,11 +6,13 @@
 //   stress_shared_pools aba-untagged, aba-tagged   both stacks under the same interleaving
 //   stress_shared_pools lost-check                 an unlocked pool, check and act apart
 //   stress_shared_pools race                       an unlocked pool under two threads
+//   stress_shared_pools throwing THREAD            windows of two threads, of which one throws
 //
 // Prints what is wrong, or `ok`; exits with 1 if something is.
 #include <cstdio>
 #include <cstdlib>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
@@ -22,6 +24,7 @@
 #include "contention/spin.hpp"
 #include "contention/stress.hpp"
 #include "contention/treiber.hpp"
+#include "contention/windows.hpp"
 
 using namespace blockmark;
 
@@ -118,6 +121,24 @@ std::string race() {
   return "";
 }
 
+// A thread that throws in the middle of a window ends the windows of all.
+std::string throwing(int thrower) {
+  struct Work {
+    int thrower;
+    int chunks[2] = {0, 0};
+    std::int64_t chunk(int thread, Samples&) {
+      if (thread == thrower && ++chunks[thread] == 3) throw std::runtime_error("thrown");
+      return 1;
+    }
+  } work{thrower};
+  try {
+    run_windows(WindowPlan{2, 100'000, 60'000, 3, 5}, work);
+  } catch (const std::runtime_error& error) {
+    return error.what();
+  }
+  return "nothing was thrown";
+}
+
 template <SharedPool Pool>
 std::optional<std::string> hammer(const std::string& scheme, int threads, long rounds) {
   if (scheme != Pool::name && scheme != "all") return std::nullopt;
@@ -159,6 +180,8 @@ int main(int count, char** words) {
     wrong = lost_check();
   } else if (what == "race") {
     wrong = race();
+  } else if (what == "throwing") {
+    wrong = throwing(threads);
   } else {
     wrong = hammer_one_of<MutexPool, SpinPool, AdaptivePool, TreiberPool, MagazinePool>(
         what, threads, rounds);

@@ -4,6 +4,7 @@
 #include <blockmark.hpp>
 
 #include <cstdlib>
+#include <new>
 #include <vector>
 
 #include "ref_counts.hpp"
@@ -11,6 +12,8 @@
 #include "pools/list.hpp"
 #include "pools/stack.hpp"
 #include "tables/flat.hpp"
+#include "tables/hash.hpp"
+#include "tables/two_level.hpp"
 
 namespace brought {
 
@@ -72,7 +75,38 @@ struct CrashingTable : blockmark::FlatTable<std::uint16_t> {
   void end(std::int64_t) { std::abort(); }
 };
 
+// Faults as well: tables that meet the end of the heap: by pages and block by block. One that throws is as
+// before the call.
+struct ShortOfHeap {
+  // The blocks that sequence 0 may have, and any other.
+  static constexpr std::int64_t most[2] = {64, 5};
+  static void ask(std::int64_t seq, std::int64_t end) {
+    if (end > most[seq != 0]) throw std::bad_alloc();
+  }
+};
+
+struct ShortRows : blockmark::TwoLevelTable<std::uint16_t, 4> {
+  using TwoLevelTable::TwoLevelTable;
+  static constexpr const char* name = "short-rows";
+  void append(std::int64_t seq, std::int64_t logical, id_type id) { *place(seq, logical, 1) = id; }
+  id_type* place(std::int64_t seq, std::int64_t logical, std::int64_t count) {
+    ShortOfHeap::ask(seq, logical + count);
+    return TwoLevelTable::place(seq, logical, count);
+  }
+};
+
+struct ShortMap : blockmark::HashTable {
+  using HashTable::HashTable;
+  static constexpr const char* name = "short-map";
+  void append(std::int64_t seq, std::int64_t logical, id_type id) {
+    ShortOfHeap::ask(seq, logical + 1);
+    HashTable::append(seq, logical, id);
+  }
+};
+
 BLOCKMARK_TABLE(SameTable);
+BLOCKMARK_TABLE(ShortRows);
+BLOCKMARK_TABLE(ShortMap);
 BLOCKMARK_POOL(AllocatingPool);
 BLOCKMARK_MANAGER(Whole);
 BLOCKMARK_MANAGER(Readerless);

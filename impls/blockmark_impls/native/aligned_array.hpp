@@ -7,6 +7,8 @@
 #include <limits>
 #include <memory>
 #include <new>
+#include <type_traits>
+#include <utility>
 
 #include "contract.hpp"
 
@@ -16,8 +18,17 @@ inline constexpr std::size_t cache_line = 64;
 
 template <class T>
 class AlignedArray {
+  static_assert(std::is_trivially_destructible_v<T>, "no destructor of an item is called");
+
  public:
   AlignedArray() = default;
+  AlignedArray(AlignedArray&& other) noexcept
+      : items_(std::move(other.items_)), size_(std::exchange(other.size_, 0)) {}
+  AlignedArray& operator=(AlignedArray&& other) noexcept {
+    items_ = std::move(other.items_);
+    size_ = std::exchange(other.size_, 0);
+    return *this;
+  }
 
   // Throws std::bad_alloc, and Error(value) if the size in bytes is no number.
   AlignedArray(std::int64_t size, T value) : size_(size) {

@@ -4,8 +4,8 @@
 //
 // Checks come before changes: after each error the state is as it was. Where several
 // errors apply, the sequence is looked at first, then the argument's value, then the
-// table's length, then the pool. (A structure that runs out of heap in mid-operation
-// throws std::bad_alloc; that manager is then not to be used again.)
+// table's length, then the pool. A table that throws in mid-operation, such as std::bad_alloc,
+// must be as before that call; what the operation took goes back to the pool.
 #pragma once
 
 #include <algorithm>
@@ -59,8 +59,13 @@ class Manager {
     const std::int64_t blocks = (num_tokens - 1) / sizes_.block_size + 1;
     if (blocks > sizes_.max_blocks_per_seq) throw_too_long(seq, sizes_.max_blocks_per_seq);
     need(blocks);
-    table_.begin(seq, 0, blocks);
-    fill(seq, 0, blocks);
+    try {
+      table_.begin(seq, 0, blocks);
+      fill(seq, 0, blocks);
+    } catch (...) {
+      table_.end(seq);
+      throw;
+    }
     s.end = static_cast<std::int32_t>(blocks);
     s.room = static_cast<std::int32_t>(blocks * sizes_.block_size - num_tokens);
   }
@@ -192,7 +197,10 @@ class Manager {
     id_type lookup(std::int64_t seq, std::int64_t logical) const {
       if (static_cast<std::uint64_t>(seq) >= max_seqs_) [[unlikely]] throw_unknown_sequence(seq);
       const Sequence& s = sequences_[seq];
-      if (static_cast<std::uint64_t>(logical - s.first) >= s.kept()) [[unlikely]] {
+      // Subtracted without a sign: any index may be asked for.
+      const std::uint64_t kept =
+          static_cast<std::uint64_t>(logical) - static_cast<std::uint64_t>(s.first);
+      if (kept >= s.kept()) [[unlikely]] {
         if (s.end == 0) throw_unknown_sequence(seq);
         throw_not_in_table(seq, logical);
       }
@@ -282,7 +290,12 @@ class Manager {
   template <class OpenPool>
   void fill_one(OpenPool& pool, std::int64_t seq, std::int64_t logical) {
     const auto id = pool.take();
-    table_.append(seq, logical, static_cast<id_type>(id));
+    try {
+      table_.append(seq, logical, static_cast<id_type>(id));
+    } catch (...) {
+      pool.give(id);
+      throw;
+    }
     refs_.start(id);
   }
   // One block more is by far the most frequent. Many are out of line, or what their loops
@@ -292,17 +305,28 @@ class Manager {
   }
   [[gnu::noinline]] void fill_many(std::int64_t seq, std::int64_t first, std::int64_t end) {
     auto&& pool = open_pool(pool_);
-    if constexpr (PagedTable<Table>) {
-      by_page(first, end, [&](std::int64_t logical, std::int64_t count) {
-        id_type* places = table_.place(seq, logical, count);
-        for (std::int64_t i = 0; i < count; ++i) {
-          const auto id = pool.take();
-          places[i] = static_cast<id_type>(id);
-          refs_.start(id);
-        }
-      });
-    } else {
-      for (std::int64_t logical = first; logical < end; ++logical) fill_one(pool, seq, logical);
+    std::int64_t filled = first;
+    try {
+      if constexpr (PagedTable<Table>) {
+        by_page(first, end, [&](std::int64_t logical, std::int64_t count) {
+          id_type* places = table_.place(seq, logical, count);
+          for (std::int64_t i = 0; i < count; ++i) {
+            const auto id = pool.take();
+            places[i] = static_cast<id_type>(id);
+            refs_.start(id);
+          }
+          filled = logical + count;
+        });
+      } else {
+        for (; filled < end; ++filled) fill_one(pool, seq, filled);
+      }
+    } catch (...) {
+      while (filled-- > first) {
+        const id_type id = table_.get(seq, filled);
+        table_.remove(seq, filled);
+        release(pool, id);
+      }
+      throw;
     }
   }
 
@@ -329,22 +353,30 @@ class Manager {
   void share(std::int64_t parent, std::int64_t child, const Sequence& from, std::int64_t blocks,
              std::int32_t room) {
     Sequence& to = unused(child);
-    table_.begin(child, from.first, blocks);
-    if constexpr (PagedTable<Table>) {
-      by_page(from.first, blocks, [&](std::int64_t logical, std::int64_t count) {
-        id_type* places = table_.place(child, logical, count);
-        const id_type* ids = table_.at(parent, logical);
-        for (std::int64_t i = 0; i < count; ++i) {
-          places[i] = ids[i];
-          refs_.add(ids[i]);
+    std::int64_t shared = from.first;
+    try {
+      table_.begin(child, from.first, blocks);
+      if constexpr (PagedTable<Table>) {
+        by_page(from.first, blocks, [&](std::int64_t logical, std::int64_t count) {
+          id_type* places = table_.place(child, logical, count);
+          const id_type* ids = table_.at(parent, logical);
+          for (std::int64_t i = 0; i < count; ++i) {
+            places[i] = ids[i];
+            refs_.add(ids[i]);
+          }
+          shared = logical + count;
+        });
+      } else {
+        for (; shared < blocks; ++shared) {
+          const id_type id = table_.get(parent, shared);
+          table_.append(child, shared, id);
+          refs_.add(id);
         }
-      });
-    } else {
-      for (std::int64_t logical = from.first; logical < blocks; ++logical) {
-        const id_type id = table_.get(parent, logical);
-        table_.append(child, logical, id);
-        refs_.add(id);
       }
+    } catch (...) {
+      while (shared-- > from.first) refs_.drop(table_.get(child, shared));
+      table_.end(child);
+      throw;
     }
     to = Sequence{from.first, static_cast<std::int32_t>(blocks), room};
   }

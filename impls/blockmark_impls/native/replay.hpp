@@ -455,9 +455,17 @@ class Replay {
     }
   }
 
+  // Texts are made out of line: a string in a timed loop costs it registers.
+  [[noreturn, gnu::noinline, gnu::cold]] static void already_holds(std::int64_t handle) {
+    throw_value("handle " + std::to_string(handle) + " already holds blocks");
+  }
+  [[noreturn, gnu::noinline, gnu::cold]] static void not_free(std::int64_t id) {
+    throw_value("block " + std::to_string(id) + " is not free");
+  }
+
   [[gnu::always_inline]] void take(std::int64_t handle, std::int64_t blocks) {
     auto& held = buffers_.held[static_cast<std::size_t>(handle)];
-    if (held != 0) throw_value("handle " + std::to_string(handle) + " already holds blocks");
+    if (held != 0) [[unlikely]] already_holds(handle);
     if (blocks > target_.num_free()) throw_out_of_blocks(blocks, target_.num_free());
     id_type* ids = buffers_.handle_ids.data() +
                    program_.handle_offsets()[static_cast<std::size_t>(handle)];
@@ -475,13 +483,13 @@ class Replay {
   // be free, as those of a prefix that is hit.
   [[gnu::always_inline]] void remove(std::int64_t handle, std::int64_t blocks) {
     auto& held = buffers_.held[static_cast<std::size_t>(handle)];
-    if (held != 0) throw_value("handle " + std::to_string(handle) + " already holds blocks");
+    if (held != 0) [[unlikely]] already_holds(handle);
     const id_type* ids = buffers_.handle_ids.data() +
                          program_.handle_offsets()[static_cast<std::size_t>(handle)];
     auto& pool = target_.pool();
     for (std::int64_t i = 0; i < blocks; ++i) {
       if (!pool.is_free(static_cast<std::int64_t>(ids[i]))) [[unlikely]] {
-        throw_value("block " + std::to_string(ids[i]) + " is not free");
+        not_free(static_cast<std::int64_t>(ids[i]));
       }
       pool.remove(ids[i]);
     }

@@ -7,6 +7,7 @@
 #include <concepts>
 #include <string>
 #include <tuple>
+#include <unordered_set>
 #include <vector>
 
 #include "../contention/adaptive.hpp"
@@ -67,15 +68,23 @@ class Bound {
   std::vector<BlockId> take(int thread, std::int64_t k) {
     check(thread);
     if (k < 0 || k > most_blocks) throw_value("k must not be negative");
+    if (k > total_) throw_out_of_blocks(k, 0);
     std::vector<BlockId> ids(static_cast<std::size_t>(k));
     if (!pool_.take(thread, k, ids.data())) throw_out_of_blocks(k, 0);
+    taken_.insert(ids.begin(), ids.end());
     return ids;
   }
+  // The pools believe their callers, and would write past their ends for one too many.
   void give(int thread, const std::vector<BlockId>& ids) {
     check(thread);
+    std::unordered_set<BlockId> once;
     for (const BlockId id : ids) {
       if (id >= total_) throw_value("there is no block " + std::to_string(id));
+      if (!taken_.contains(id) || !once.insert(id).second) {
+        throw_value("block " + std::to_string(id) + " is not taken");
+      }
     }
+    for (const BlockId id : ids) taken_.erase(id);
     pool_.give(thread, ids.data(), static_cast<std::int64_t>(ids.size()));
   }
   std::vector<BlockId> free_ids() const { return pool_.free_ids(); }
@@ -112,6 +121,7 @@ class Bound {
   std::int64_t total_;
   int threads_;
   Pool pool_;
+  std::unordered_set<BlockId> taken_;  // by take() above and not yet given
 };
 
 template <SharedPool Pool>

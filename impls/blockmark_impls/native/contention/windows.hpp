@@ -138,7 +138,11 @@ Windows run_windows(const WindowPlan& plan, Work& work) {
       call.start.store(start, std::memory_order_relaxed);
       call.number.store(number, std::memory_order_release);
       one_window(0, start);
-      patiently_until([&] { return done.load(std::memory_order_acquire) == plan.threads - 1; });
+      patiently_until([&] {
+        return done.load(std::memory_order_acquire) == plan.threads - 1 ||
+               call.over.load(std::memory_order_acquire);
+      });
+      if (call.over.load(std::memory_order_acquire)) return;
       Window window;
       window.accepted = true;
       for (const Own& each : own) {
@@ -152,17 +156,7 @@ Windows run_windows(const WindowPlan& plan, Work& work) {
       result.windows.push_back(std::move(window));
     }
   };
-  run_crew(plan.threads, [&](int thread) {
-    if (thread == 0) {
-      try {
-        lead();
-      } catch (...) {
-        call.over.store(true, std::memory_order_release);
-        throw;
-      }
-      call.over.store(true, std::memory_order_release);
-      return;
-    }
+  const auto follow = [&](int thread) {
     for (std::int64_t number = 1;; ++number) {
       patiently_until([&] {
         return call.number.load(std::memory_order_acquire) >= number ||
@@ -172,6 +166,16 @@ Windows run_windows(const WindowPlan& plan, Work& work) {
       one_window(thread, call.start.load(std::memory_order_relaxed));
       done.fetch_add(1, std::memory_order_release);
     }
+  };
+  // Whoever throws ends it for all: the others would wait for that thread for ever.
+  run_crew(plan.threads, [&](int thread) {
+    try {
+      thread == 0 ? lead() : follow(thread);
+    } catch (...) {
+      call.over.store(true, std::memory_order_release);
+      throw;
+    }
+    if (thread == 0) call.over.store(true, std::memory_order_release);
   });
   return result;
 }

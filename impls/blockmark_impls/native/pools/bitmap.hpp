@@ -11,6 +11,7 @@
 #include <array>
 #include <bit>
 #include <cstdint>
+#include <utility>
 
 #include "../aligned_array.hpp"
 #include "../contract.hpp"
@@ -145,6 +146,9 @@ class BitmapPool {
       // None in the rest of this word: ask the level above for the next word that has one.
       at = word + 1;
       if (++level == depth_) {
+        // Around once. Nothing at the second end: the count is wrong, since a block was given
+        // that was free.
+        if (std::exchange(from, -1) < 0) [[unlikely]] throw_value("no block of the pool is free");
         at = 0;
         level = 0;
       }
