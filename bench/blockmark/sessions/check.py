@@ -474,10 +474,14 @@ def _visible_words(cells: tuple[CellVerdict, ...]) -> Iterator[str]:
         if not seen:
             yield f"{metric}: {rounds} rounds could not have shown any slowdown"
             continue
-        least, most = (f"{share * 100:.2g} %" for share in (seen[0], seen[-1]))
+        least, most = map(_percent, (seen[0], seen[-1]))
         words = f"from {least} (best cell) to {most} (worst)" if least != most else f"of {least}"
         blind = len(own) - len(seen)
         yield (
             f"{metric}: {rounds} rounds show a slowdown {words}, where it is measured as large"
             + (f"; in {blind} of {len(own)} cells none" if blind else "")
         )
+
+
+def _percent(share: float) -> str:
+    return f"{share * 100:.2g} %" if share < 1.0 else f"{share * 100:.0f} %"
