@@ -25,7 +25,8 @@ def main() -> None:
     try:
         try:
             interrupts.install()
-            reaper.start()
+            with interrupts.interrupts_wait():
+                reaper.start()
             from .cli import main as command_line
 
             command_line()

@@ -39,10 +39,6 @@ def start() -> None:
         return
     base = os.environ.get("TMPDIR", "/tmp")
     folder = os.path.join(os.path.abspath(base), TOKEN)
-    try:
-        os.mkdir(folder, 0o700)
-    except OSError:
-        folder = ""  # whoever needs a temporary folder says what is wrong with this one
     reading, _pipe = os.pipe()
     try:
         _child = os.fork()
@@ -55,7 +51,9 @@ def start() -> None:
         finally:
             os._exit(0)
     os.close(reading)
-    if folder:
+    # Made when there is who removes it.
+    with suppress(OSError):  # whoever needs a temporary folder says what is wrong with `base`
+        os.mkdir(folder, 0o700)
         os.environ["TMPDIR"] = folder
 
 
