@@ -125,8 +125,8 @@ class ReversedGivePool : public ListPool<std::int32_t> {
   }
 };
 
-// Several blocks that are taken at once are handed out in reverse order.
-// fault: pool: batches
+// Several blocks that are taken at once are listed in reverse order.
+// right: no order is declared of the blocks that one call takes
 class ReversedTakePool : public ListPool<std::int32_t> {
  public:
   using ListPool<std::int32_t>::ListPool;

@@ -119,10 +119,13 @@ def refused_fault(manager: Any, seqs: Sequence[int], width: int, error: type[Exc
     import numpy as np
 
     buffer = _Buffer(len(seqs), width, 0)
+    named = np.array(seqs, dtype=np.int32)
     what = f"write_block_tables of sequence {seqs[-1]} into rows of {width}"
     try:
-        manager.write_block_tables(np.array(seqs, dtype=np.int32), buffer.out, buffer.lengths)
+        manager.write_block_tables(named, buffer.out, buffer.lengths)
     except error:
+        if named.tolist() != list(seqs):
+            return what + " changed the sequences that it was given"
         return what + " wrote outside them" if buffer.wrote_outside() else ""
     except Exception as other:  # whatever a user's class raises is its answer
         return f"{what} raised {other!r} where the contract says {error.__name__}"

@@ -83,6 +83,8 @@ class PoolChecker:
                 self.give_twice()
             case "remove":
                 self.remove(number % self.total_blocks)
+            case "no_block":
+                self.remove(number)
             case "find_contiguous":
                 self.find_contiguous(number)
             case "plan_compaction":
@@ -138,7 +140,7 @@ class PoolChecker:
         """Take one block by its id, or find that it is not free."""
 
         def remove() -> None:
-            if block in self.out:
+            if block in self.out or not 0 <= block < self.total_blocks:
                 self._refused(lambda: self.pool.remove(block), ValueError)
                 return
             self.pool.remove(block)

@@ -48,6 +48,8 @@ _MOST_PACKED = 4_096
 _SIZED_LOOK, _LONG_LOOK, _BULK_LOOK, _LOAD_LOOKS = 8, 200, 512, 6
 # Where every other size is refused, so many programs are played at the cell's own.
 _AT_THE_CELL, _AT_LEAST = 2, 20
+# Calls of one program that are progress: no limit of time is held against what comes before.
+_PROGRESS = 4_096
 
 
 def prove(impl: Provable, config: PoolConfig, job: dict[str, Any]) -> dict[str, Any]:
@@ -230,7 +232,11 @@ class Proof:
 
     def _tiny(self, number: int, rng: random.Random) -> None:
         """Random calls on a tiny manager, on every third beside another that is alive."""
-        wanted = [small_config(rng, self.cell.id_bits) for _ in range(2 if number % 3 == 1 else 1)]
+        wanted = [small_config(rng, self.cell.id_bits)]
+        if number % 3 == 1:
+            # What managers of one shape share shows on no others.
+            same = rng.random() < 0.5
+            wanted.append(wanted[0] if same else small_config(rng, self.cell.id_bits))
         fitting = [found for config in wanted if (found := self._fitting(config))]
         if fitting:
             self._programs(fitting, f"random program {number}", rng, rng.choice(_LOOKS))
@@ -298,7 +304,9 @@ class Proof:
             def steps(moves: Moves = moves, some: int = some) -> Iterator[tuple[int, Call]]:
                 yield from ((0, call) for call in moves.calls(some))
                 yield from ((0, call) for call in moves.ebb(0))
-                yield from ((0, call) for call in moves.appends(4 * some))
+                yield from ((0, call) for call in moves.appends(5 * some))
+                yield from ((0, call) for call in moves.ebb(0))
+                yield from ((0, call) for call in moves.lives(some // 8))
                 yield from ((0, call) for call in moves.ebb(0))
 
             self._play([checker], steps(), what, _LONG_LOOK)
@@ -340,6 +348,8 @@ class Proof:
                     served.append(call)
                 if number % (_BULK_LOOK if moves and moves.in_bulk else look) == 0:
                     checkers[who].look()
+                if number % _PROGRESS == _PROGRESS - 1:
+                    extend_limit()
             shown = "the end"
             for checker in checkers:
                 checker.compare_all()

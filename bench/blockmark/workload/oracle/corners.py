@@ -37,7 +37,7 @@ def corners(id_bits: int, left_out: Collection[str], reserved: int = 0) -> Itera
     """
     for total, bits in ((65_536, 16), (_PAST_16_BITS, 32)):
         if bits >= min(id_bits, 32):
-            yield _every_id(PoolConfig(total, 1, 2, total, bits), reserved, left_out)
+            yield _every_id(PoolConfig(total, 2, 2, total, bits), reserved, left_out)
     yield _every_edge(id_bits, reserved, left_out)
     if "fork" not in left_out:
         yield _many_forks(id_bits, reserved)
@@ -89,11 +89,17 @@ def _many_forks(id_bits: int, reserved: int) -> Corner:
 
 
 def _every_id(config: PoolConfig, reserved: int, left_out: Collection[str]) -> Corner:
-    tokens = config.total_blocks - reserved
-    calls = [Call("allocate", (0, tokens))]
+    """Every block in one table, and the last one as a copy; two tokens a block."""
+    blocks = config.total_blocks - reserved
+    calls = [Call("allocate", (0, 2 * blocks))]
     if "fork" not in left_out:
         calls += [Call("fork", (0, 1, None)), Call("free", (0,))]
-        calls += [Call("fork", (1, 0, tokens // 2)), Call("free", (1,))]
-    calls += [Call("free", (0,)), Call("allocate", (1, tokens)), Call("append_slot", (1,))]
+        calls += [Call("fork", (1, 0, blocks // 2)), Call("free", (1,))]
+    calls += [Call("free", (0,)), Call("allocate", (1, 2 * blocks)), Call("append_slot", (1,))]
     calls += [Call("free", (1,)), Call("allocate", (1, 1))]
+    if "fork" not in left_out:
+        # All but one block, of which the last is half full.
+        calls += [Call("free", (1,)), Call("allocate", (0, 2 * blocks - 3))]
+        calls += [Call("fork", (0, 1, None)), Call("append_slot", (1,)), Call("append_slot", (0,))]
+        calls += [Call("free", (0,)), Call("free", (1,))]
     return Corner(f"every id of {config.total_blocks:,}", config, calls, 1)

@@ -164,6 +164,33 @@ class Moves:
                 yield Call("allocate", (seq, 1))
             yield Call("append_slot", (seq,))
 
+    def lives(self, count: int) -> Iterator[Call]:
+        """So many short lives, each with all that changes a table: what shows at every
+        thousandth copy, drop or cut. No sequence may be live before, and none is behind.
+        """
+        size, slots = self.config.block_size, self.config.max_seqs
+        for number in range(count):
+            seq, child, other = ((3 * number + place) % slots for place in range(3))
+            life = [
+                Call("allocate", (seq, 3 * size - 1)),
+                Call("fork", (seq, child, None)),
+                Call("append_slot", (child,)),
+                Call("fork", (seq, other, 2 if size > 1 else 1)),
+                Call("free", (child,)),
+                Call("free", (other,)),
+                Call("extend", (seq, size)),
+                Call("drop_front", (seq, 1)),
+                Call("truncate", (seq, 2 * size)),
+                Call("free", (seq,)),
+            ]
+            born = {seq}
+            for call in life:
+                if call.method in (*_ALWAYS, *self.weights) and (
+                    call.method == "fork" or call.operands[0] in born
+                ):
+                    born.update(call.operands[1:2] if call.method == "fork" else ())
+                    yield call
+
     def ebb(self, kept: int) -> Iterator[Call]:
         """Sequences end, in one order or another, until `kept` are left."""
         self.in_bulk = True
@@ -259,42 +286,56 @@ class Moves:
         return Call("write_block_tables", (self._batch(most),))
 
     def _broken(self, name: str) -> Call:
-        """A call that breaks a rule, or two at once."""
+        """A call that breaks a rule, or several at once: each operand is right or wrong."""
         rng, beyond = self.rng, (-1, self.config.max_seqs, self.config.max_seqs + 7, -(2**31))
-        bad = rng.choice((0, 0, -1))
-        live = self._slot()
+        table = self.oracle.tables.get(live := self._slot())
+        tokens, length = (table.tokens, len(table.blocks)) if table else (0, 0)
+        far = self.config.max_blocks_per_seq * self.config.block_size + 1
         unknown = rng.choice(beyond) if rng.random() < 0.5 else rng.randrange(self.config.max_seqs)
         taken = rng.choice((live, rng.choice(beyond) if self._slots_beyond else live))
-        far = self.config.max_blocks_per_seq * self.config.block_size + 1
+        fresh = self._free_slot()
+        fresh = live if fresh is None else fresh
+
+        def broken(*operands: tuple[Any, Any]) -> tuple[Any, ...]:
+            # Of (right, wrong): mostly one wrong, sometimes any.
+            one, any_ = rng.randrange(len(operands)), rng.random() < 0.4
+            return tuple(
+                wrong if place == one or (any_ and rng.random() < 0.5) else right
+                for place, (right, wrong) in enumerate(operands)
+            )
+
+        bad = rng.choice((0, 0, -1))
         match name:
             case "allocate":
-                return Call(name, (taken, rng.choice((bad, far, 1))))
+                return Call(name, broken((fresh, taken), (1, rng.choice((bad, far)))))
             case "fork":
-                child = taken if rng.random() < 0.7 else live
-                return Call(
-                    name, (rng.choice((live, unknown)), child, rng.choice((None, bad, far)))
-                )
+                prefix = rng.choice((bad, far, length + 1))
+                return Call(name, broken((live, unknown), (fresh, taken), (None, prefix)))
             case "extend":
-                return Call(name, (rng.choice((live, unknown)), rng.choice((-1, far))))
+                return Call(name, broken((live, unknown), (1, rng.choice((-1, far)))))
             case "truncate" | "drop_front":
                 # One more than there are is the edge that is easily missed.
-                table = self.oracle.tables.get(live)
-                tokens, length = (table.tokens, len(table.blocks)) if table else (0, 0)
                 one_more = tokens + 1 if name == "truncate" else length
-                seq = rng.choice((live, live, unknown))
-                return Call(name, (seq, rng.choice((bad, -1, far, one_more, one_more))))
+                wrong = rng.choice((bad, -1, far, one_more, one_more))
+                return Call(name, broken((live, unknown), (1, wrong)))
             case "append_slot" | "free":
                 return Call(name, (unknown,))
             case "lookup":
-                return Call(name, (rng.choice((live, unknown)), rng.choice((-1, far, -far))))
+                logical = self._logical(live)
+                return Call(
+                    name, broken((live, unknown), (logical, rng.choice((-1, far, -far, length))))
+                )
             case "append_slots" | "write_block_tables":
                 seqs = [*self._batch(min(8, max(1, self.config.max_seqs - 1))), unknown]
                 rng.shuffle(seqs)
                 return Call(name, (tuple(seqs),))
             case "lookup_slots":
-                seqs = [*self._batch(8), unknown]
+                seqs = [*self._batch(8), live]
                 places = [self._logical(seq) for seq in seqs]
-                places[rng.randrange(len(places))] = rng.choice((-1, far))
+                at = rng.randrange(len(seqs))
+                seqs[at], places[at] = broken(
+                    (seqs[at], unknown), (places[at], rng.choice((-1, far)))
+                )
                 return Call(name, (tuple(seqs), tuple(places)))
             case _:
                 return self._can_allocate()

@@ -31,9 +31,9 @@ class PoolCall:
     `take`, `find_contiguous`, `plan_compaction`: how many. `leave`: all are taken but so
     many. `give`: ranks of blocks that are out, each of those that are left; `oldest`,
     `newest`: so many of them are given, in the order in which they were taken or against it;
-    `range`: those that are out from an id on, so many. `remove`: an id. `drain`: all that is
-    free is taken. `twice`: what is not out, or is named twice, is given where the pool says that
-    it refuses that.
+    `range`: those that are out from an id on, so many. `remove`: an id. `no_block`: a number
+    that is none is removed. `drain`: all that is free is taken. `twice`: what is not out, or is
+    named twice, is given where the pool says that it refuses that.
     """
 
     method: str
@@ -61,6 +61,8 @@ def _random_calls(
             many = rng.randint(1, min(_MOST_RANKS, max(1, total // 2)))
             yield PoolCall(method, tuple(rng.randrange(total) for _ in range(many)))
         elif method == "remove":
+            if rng.random() < 0.1:
+                yield PoolCall("no_block", (rng.choice((-1, -2, -total, -total - 1, total)),))
             yield PoolCall(method, (around(rng, total) - 1,))
         elif method == "range":
             yield PoolCall(method, (around(rng, total) - 1, around(rng, total)))
@@ -113,6 +115,8 @@ def _edges(
     if "remove" in optional:
         for near in (start, start + 1, around(rng, total) - 1):
             yield PoolCall("remove", (near % total,))
+        for number in (total, -1, -2, -total):
+            yield PoolCall("no_block", (number,))
     yield PoolCall("oldest", (total,))
     yield PoolCall("leave", (left,))
     yield from (PoolCall("take", (1,)) for _ in range(2))
@@ -126,8 +130,11 @@ def _edges(
 def long_pool_program(
     total_blocks: int, rng: random.Random, calls: int, optional: Container[str] = ()
 ) -> Iterator[PoolCall]:
-    """A pool that is used for long: never empty for long, never full for long."""
+    """A pool that is used for long: never empty for long, never full for long, and often short
+    of a block.
+    """
     for _ in range(calls // 8):
+        yield PoolCall("take", (total_blocks + 1,))
         yield from _random_calls(total_blocks, rng, 6, optional)
         yield PoolCall(rng.choice(("oldest", "newest")), (rng.randint(1, total_blocks),))
         yield PoolCall("take", (rng.randint(1, 3),))
