@@ -32,9 +32,9 @@ def main() -> None:
             command_line()
         finally:
             interrupts.end()
-            reaper.end()
             if interrupts.interrupted():
                 _leave()
+            reaper.end()
     except KeyboardInterrupt:
         _leave()
 
@@ -42,7 +42,8 @@ def main() -> None:
 def _leave() -> None:
     """Exit with the code of an interrupt, and not by way of the interpreter.
 
-    That waits for threads, and ends by a signal where the interrupt came inside an `exec`.
+    That waits for threads, and ends by a signal where the interrupt came inside an `exec`. What
+    is left is removed right after, when no thread of this process can make more of it.
     """
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError, ValueError):

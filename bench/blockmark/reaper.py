@@ -105,9 +105,14 @@ def _outlive(reading: int, folder: str) -> None:
     told = b""
     while piece := os.read(reading, 65_536):
         told += piece
-    end_marked(TOKEN)
-    for path in [*told.split(b"\0")[:-1], os.fsencode(folder)]:
-        if path and os.path.lexists(path):
+    paths = [*told.split(b"\0")[:-1], os.fsencode(folder)]
+    for _ in _looks():
+        # Again where one that was about to end has still written something.
+        end_marked(TOKEN)
+        paths = [path for path in paths if os.path.lexists(path)]
+        if not paths:
+            return
+        for path in paths:
             _remove(path)
 
 

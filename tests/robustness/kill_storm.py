@@ -177,7 +177,7 @@ def storm(kill: Kill, folder: Path) -> list[str]:
     wrong = _wrong_end(kill, process.returncode, err)
     if orphans := _left(mark):
         wrong.append(f"left behind: {', '.join(orphans)}")
-    if names := sorted(entry.name for entry in scratch.rglob("*")):
+    if names := _left_files(scratch):
         wrong.append(f"temporary files: {', '.join(names[:5])}")
     if output.is_dir():
         for run in output.iterdir():
@@ -211,6 +211,14 @@ def _left(mark: str) -> list[str]:
         if not found or time.monotonic() > end:
             return found
         time.sleep(0.1)
+
+
+def _left_files(scratch: Path) -> list[str]:
+    """The files that are there for longer than they may be."""
+    end = time.monotonic() + ORPHANS_MAY_TAKE_S
+    while (names := sorted(entry.name for entry in scratch.rglob("*"))) and time.monotonic() < end:
+        time.sleep(0.1)
+    return names
 
 
 def _torn(run: Path, kill: Kill) -> list[str]:
