@@ -36,7 +36,7 @@ QUICK = Budget(
 )
 QUICK_ROUNDS = 1
 # Implementations times cells of a scenario: 20 seconds on two idle cores. Half of them where
-# a loop is paced or requests are served, which takes longer.
+# a loop is paced, a third where requests are served: those rounds take longer.
 QUICK_PAIRS = 14
 DEFAULT_ROUNDS = 5
 REPLAYED_KINDS = ("manager", "control", "mistake")
@@ -247,9 +247,10 @@ def make_plan(
 
 def _quick_pairs(cells: list[Cell]) -> int:
     """How many implementations a quick look at these cells takes."""
-    slow = any("rate" in cell.values.get("models", ()) for cell in cells)  # type: ignore[operator]
-    slow |= any(cell["workload"] == "serving" for cell in cells)
-    return (QUICK_PAIRS // 2 if slow else QUICK_PAIRS) // len(cells)
+    if any(cell["workload"] == "serving" for cell in cells):
+        return QUICK_PAIRS // 3 // len(cells)
+    paced = any("rate" in cell.values.get("models", ()) for cell in cells)  # type: ignore[operator]
+    return (QUICK_PAIRS // 2 if paced else QUICK_PAIRS) // len(cells)
 
 
 def _leave_out(
@@ -260,14 +261,13 @@ def _leave_out(
     One of each scheme first, and what can be used here.
     """
     names = serves[scenario]
-    seen: set[str] = set()
-    again, unusable = {}, {}
-    for name in names:
-        again[name] = subjects[name].scheme in seen
-        unusable[name] = subjects[name].unavailable is not None
-        if not unusable[name]:
-            seen.add(subjects[name].scheme)
-    wanted = sorted(names, key=lambda name: (unusable[name], again[name]))[: max(2, most)]
+    # What is in C++ is quick to prove and to measure.
+    ranked = sorted(
+        names,
+        key=lambda name: (subjects[name].unavailable is not None, subjects[name].tier != "cpp"),
+    )
+    first = {subjects[name].scheme: name for name in reversed(ranked)}
+    wanted = sorted(ranked, key=lambda name: first[subjects[name].scheme] != name)[: max(2, most)]
     serves[scenario] = [name for name in names if name in wanted]
 
 
