@@ -44,9 +44,11 @@ def verdict(target: str, folder: Path, number: int = 12) -> dict[str, Any]:
 def test_the_pools_of_this_package_are_right(name: str, tmp_path: Path) -> None:
     found = verdict(name, tmp_path)
     # 60 calls each and two that drain the pool, every third time in two at once; and every id
-    # of a wide one in four.
-    assert found.pop("notes") in ([], ["without remove"])
-    assert found == {"status": "ok", "operations": (12 + 4) * 62 + 4, "steps": 13}
+    # of a wide one in four. Where a block can be removed, so is now and then what is none.
+    calls = (12 + 4) * 62 + 4
+    more = found.pop("operations") - calls
+    assert more == 0 if found.pop("notes") else 0 < more < 60
+    assert found == {"status": "ok", "steps": 13}
 
 
 @pytest.mark.parametrize("name", ["Bare", "Lowest"])

@@ -183,12 +183,9 @@ class Moves:
                 Call("truncate", (seq, 2 * size)),
                 Call("free", (seq,)),
             ]
-            born = {seq}
             for call in life:
-                if call.method in (*_ALWAYS, *self.weights) and (
-                    call.method == "fork" or call.operands[0] in born
-                ):
-                    born.update(call.operands[1:2] if call.method == "fork" else ())
+                lives = call.method == "allocate" or call.operands[0] in self.oracle.tables
+                if lives and call.method in (*_ALWAYS, *self.weights):
                     yield call
 
     def ebb(self, kept: int) -> Iterator[Call]:
