@@ -182,8 +182,9 @@ def test_notes_say_how_far_the_ranges_can_be_trusted() -> None:
         "rounds are independent, in 55 % as rounds in a row are.",
     )
     # By hand: 1 - .75^11 - .25^11 = .9578; of 11^.66 = 4.868 rounds .7523.
-    assert "in 96 % of cases if rounds are independent, in 75 %" in (
-        main_table(make_run(rounds=11)).notes[0]
+    assert (
+        "in 96 % of cases if rounds are independent, in 75 %"
+        in (main_table(make_run(rounds=11)).notes[0])
     )
     single = main_table(make_run(rounds=1))
     assert single.notes == ("range: none of a single round.",)
