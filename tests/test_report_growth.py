@@ -255,6 +255,17 @@ def test_the_crossing_of_two_lines_is_told() -> None:
     )
 
 
+def test_too_few_rounds_name_nobody_cheapest_but_by_what_is_counted() -> None:
+    impls = ("flat-stack/cpp", "vector/cpp")
+    content = make_swept_run(values=SIZES, impls=impls, rounds=3)
+    for cell in content["cells"]:
+        cell["metrics"] = {k: cell["metrics"][k] for k in ("step_ns", "table_bytes")}
+    finding = leaders(*parsed(content))
+    assert finding is not None
+    assert "whole step" not in finding.text
+    assert "(block tables)" in finding.text
+
+
 def test_a_lead_of_less_than_five_per_cent_changes_nothing() -> None:
     content = make_swept_run(values=SIZES, impls=("flat-stack/cpp", "vector/cpp"))
     for cell in content["cells"]:

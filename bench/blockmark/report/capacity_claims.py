@@ -78,8 +78,8 @@ def claims_table(run: Run, setting: Setting) -> Table | None:
         f"tokens of memory (here {count(t)}, which hold {count(paged_requests(t, p, o, _BLOCK))} "
         f"whole requests) and a max_len of {count(least.low)} to {count(slots.high)}.",
         "15-25 % are what is lost in holes that first fit leaves between requests of different "
-        "lengths, of which there are none here; below 5 % as rests of last blocks, where sequences are "
-        "much longer than a block.",
+        "lengths, of which there are none here; below 5 % as rests of last blocks, where "
+        "sequences are much longer than a block.",
         "30-60 % are saved by "
         + (
             "no number of samples of one prompt."

@@ -86,7 +86,8 @@ def render_report(run: Run, pictures: Sequence[Picture] = ()) -> str:
 def render_main_table(run: Run) -> str:
     """The step tables alone, with the setting and the machine in a line each.
 
-    Above each stands which data structure it speaks for. Many settings of a scenario are the columns of a single table.
+    Above each stands which data structure it speaks for. Many settings of a scenario are the
+    columns of a single table.
     """
     parts = [QUICK] if run.quick else []
     found = answers(run)

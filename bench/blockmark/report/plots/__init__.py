@@ -51,7 +51,8 @@ _GROWTH = (
 _RATE = (
     "Share of one core against step rate",
     "Each line is an implementation in a loop that takes its steps at the rate on the axis, with "
-    "the ranges of the rounds where they are wider than the mark. A line ends at 100 % at the highest rate "
+    "the ranges of the rounds where they are wider than the mark. A line ends at 100 % at "
+    "the highest rate "
     "that was held, which stands behind the name. Pale marks: the loop fell behind a rate that "
     "short loops held, so something else kept it. Both axes are logarithmic.",
 )
