@@ -96,7 +96,7 @@ def test_a_python_loop_by_the_sampler(tmp_path: Path) -> None:
     run = blockmark(*words, cwd=tmp_path)
     assert run.returncode == 0, run.stderr
     hot = rows(run.stdout, "line")[0]
-    assert "python/vector.py:" in hot or "measure/replay/" in hot
+    assert "python/vector.py:" in hot or "replay/executors.py:" in hot
     assert any("VectorManager.append_slot" in row for row in rows(run.stdout, "function"))
     assert "pthread_sigmask" not in run.stdout
     check_files(run, tmp_path / "out", "stacks.txt")

@@ -20,7 +20,14 @@ CONTROL = timing(2.0, 1.0, 2.0, 3.0, 4.0, 100.0)
 
 @pytest.mark.parametrize(
     ("value", "expected"),
-    [(0.9, "below"), (1.0, "in its noise"), (2.0, "in its noise"), (7.9, "in its noise"), (8.0, "above"), (50.0, "above")],
+    [
+        (0.9, "below"),
+        (1.0, "in its noise"),
+        (2.0, "in its noise"),
+        (7.9, "in its noise"),
+        (8.0, "above"),
+        (50.0, "above"),
+    ],
 )
 def test_three_spreads_of_the_control_are_the_limit(value: float, expected: Standing) -> None:
     assert stands(timing(value, value, value), CONTROL) == expected

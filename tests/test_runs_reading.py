@@ -85,7 +85,8 @@ def test_what_is_not_there_or_no_run_is_said_with_the_way_out(tmp_path: Path) ->
         return str(caught.value)
 
     absent = tmp_path / "absent"
-    assert error(absent) == (f"{absent}: no such file or folder; name a run folder or its run.json")
+    says = "no such file, folder or name of a run; name a run folder or its run.json"
+    assert error(absent) == f"{absent}: {says}"
     assert error(tmp_path) == f"{tmp_path}: no run.json in this folder; name a run folder"
     path = finished_run(tmp_path)
     finished_run(tmp_path)

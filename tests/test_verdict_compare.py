@@ -427,7 +427,9 @@ def test_runs_without_a_common_cell_say_what_keeps_them_apart(now: Content, why:
 
 def test_runs_that_share_cells_but_nothing_measured_say_so() -> None:
     run = parse_run(make_run(impls=("mine",)))
-    with pytest.raises(NothingInCommon, match=r"have cells in common \(2\), but nothing .*\(before: wrong: "):
+    with pytest.raises(
+        NothingInCommon, match=r"have cells in common \(2\), but nothing .*\(before: wrong: "
+    ):
         compare_runs(run, run)
 
 

@@ -77,7 +77,10 @@ def test_models_are_a_list_not_an_axis() -> None:
         ('pacing = "sleeping"', 'did you mean "sleep"?'),
         ("rate_seconds = 0", "rate_seconds = 0 is out of range; it must be between 0.05 and 3,600"),
         ("total_blocks = inf", "total_blocks = inf must be a finite number"),
-        ("total_blocks = 99999999999999999999", "total_blocks is a number that does not fit 64 bits"),
+        (
+            "total_blocks = 99999999999999999999",
+            "total_blocks is a number that does not fit 64 bits",
+        ),
         ('pool = "shufled"', 'did you mean "shuffled"?'),
         ("id_bits = 24", "id_bits = 24 is not one of 16, 32, 64"),
         ('models = ["step", "sleep"]', "did you mean"),

@@ -370,7 +370,9 @@ def _parse(target: str) -> tuple[str | None, str, dict[str, str]]:
         )
     alias = match["alias"]
     if alias is not None and not re.fullmatch(r"\w[\w./-]{0,99}", alias):
-        raise TargetError(f'"{target}": the name may have letters, digits and . _ - / alone, at most 100')
+        raise TargetError(
+            f'"{target}": the name may have letters, digits and . _ - / alone, at most 100'
+        )
     parameters: dict[str, str] = {}
     for item in (match["parameters"] or "").split(","):
         key, equals, value = (part.strip() for part in item.partition("="))

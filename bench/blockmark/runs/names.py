@@ -40,12 +40,8 @@ def locate(path: Path) -> Path:
     if found:
         return found[-1]
     names = sorted({name for _, name in named if name})
-    there = f"has {', '.join(names[:_MOST_NAMES])}" if names else "has no run with a name"
-    raise RunFileError(
-        path,
-        "no such file or folder, and no run is called so",
-        f"name a run's folder; {folder} {there}",
-    )
+    there = f"or one of {', '.join(names[:_MOST_NAMES])} in {folder}" if names else "or its run.json"
+    raise RunFileError(path, "no such file, folder or name of a run", f"name a run folder {there}")
 
 
 def _named(folder: Path) -> list[tuple[Path, str]]:
