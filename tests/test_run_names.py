@@ -65,7 +65,9 @@ def test_what_is_there_is_meant_before_a_name(results: Path) -> None:
 
 
 def test_an_unknown_name_is_told_with_those_that_there_are(results: Path) -> None:
-    with pytest.raises(RunFileError, match=r"feature: .* no run is called so; .* results has main"):
+    with pytest.raises(
+        RunFileError, match=r"feature: no such .* run folder or one of main in results"
+    ):
         load_run("feature")
 
 

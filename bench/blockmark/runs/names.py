@@ -40,8 +40,10 @@ def locate(path: Path) -> Path:
     if found:
         return found[-1]
     names = sorted({name for _, name in named if name})
-    there = f"or one of {', '.join(names[:_MOST_NAMES])} in {folder}" if names else "or its run.json"
-    raise RunFileError(path, "no such file, folder or name of a run", f"name a run folder {there}")
+    known = f"one of {', '.join(names[:_MOST_NAMES])} in {folder}" if names else "its run.json"
+    raise RunFileError(
+        path, "no such file, folder or name of a run", f"name a run folder or {known}"
+    )
 
 
 def _named(folder: Path) -> list[tuple[Path, str]]:
