@@ -13,6 +13,9 @@ sys.path.insert(0, str(Path(__file__).parent))
 # inherits that: those that the tests interrupt would never hear of it.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
+# A parallel run of the tests exports the width of its terminal, and commands would wrap to it.
+os.environ.pop("COLUMNS", None)
+
 
 @pytest.fixture(scope="session")
 def build_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:

@@ -35,6 +35,8 @@ def said(tmp_path_factory: pytest.TempPathFactory, build_cache: Path) -> dict[st
     found = {}
     for line in COMMANDS:
         command, _, code = line.partition("  # exit code ")
+        # The whole proof has tests of its own; the mistake shows in the quick one too.
+        command = command.replace("blockmark verify", "blockmark verify --quick")
         done = subprocess.run(
             ["bash", "-c", command],
             cwd=folder,

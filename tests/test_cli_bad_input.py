@@ -61,7 +61,7 @@ def assert_refused(done: subprocess.CompletedProcess[str], says: str, code: int 
         (["verify", "--impl", "vektor"], "did you mean"),
         (["report", "results/none"], "results/none"),
         (["compare", "results/none"], "results/none"),
-        (["report", ".", "--format", "html"], "this version writes md"),
+        (["report", ".", "--format", "yaml"], "this version writes md"),
     ],
 )
 def test_a_mistake_on_the_command_line(tmp_path: Path, words: list[str], says: str) -> None:

@@ -67,14 +67,14 @@ def _drawn(members: list[Member], one_in: int) -> list[Member]:
     return [m for m in members if zlib.crc32(m.name.encode()) % one_in == 0]
 
 
-@pytest.mark.parametrize("member", _drawn(PYTHON_TOGETHER, 12), ids=lambda member: member.name)
+@pytest.mark.parametrize("member", _drawn(PYTHON_TOGETHER, 20), ids=lambda member: member.name)
 def test_a_broken_class_is_caught_by_the_default(member: Member) -> None:
     # The same function that a worker calls, without its process.
     (answer,) = prove_each({**JOB, "targets": [member.target]})["answers"]
     assert answer["status"] in ("wrong", "failed"), member
 
 
-@pytest.mark.parametrize("member", _drawn(RIGHT, 30), ids=lambda member: member.name)
+@pytest.mark.parametrize("member", _drawn(RIGHT, 48), ids=lambda member: member.name)
 def test_an_odd_class_that_is_right_is_not_flagged(member: Member) -> None:
     (answer,) = prove_each({**JOB, "targets": [member.target]})["answers"]
     assert answer["status"] == "ok", answer

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from .errors import ConfigError
 from .keys import nearest
 
-_SPELLING = re.compile(r"(\d{1,18})x(\d{1,18})x(\d{1,18})x(\d{1,18})", re.ASCII)
+_SPELLING = re.compile(r"(\d{1,40})x(\d{1,40})x(\d{1,40})x(\d{1,40})", re.ASCII)
 # Beyond this it is a slip of the finger, and no model.
 _MOST = 1 << 20
 
