@@ -122,7 +122,7 @@ def test_an_assertion_on_nothing_is_refused_before_measuring(tmp_path: Path) -> 
 
 def test_doctor_says_which_counters_there_are(tmp_path: Path) -> None:
     done = blockmark("doctor", cwd=tmp_path)
-    lines = {line[5:23].strip(): line for line in done.stdout.splitlines()}
+    lines = {line[6:24].strip(): line for line in done.stdout.splitlines()}
     hardware = lines["hardware counters"]
     found = probe()
     assert hardware.startswith("yes" if found.ok else "no ")
