@@ -85,6 +85,7 @@ readme: $(VENV)/.installed
 	$(call report,contention)
 	$(BLOCKMARK) claims --run reports/claims/run.json --sensitivity --splice docs/claims.md
 	$(BIN)/python tests/simulation/gate_simulation.py --splice docs/gate.md
+	$(BIN)/python tests/simulation/interval_simulation.py --splice METHODOLOGY.md
 	$(BLOCKMARK) verify --coverage --splice docs/verify.md
 	$(call report,engine-pool,--splice README.md --ladder)
 	$(call report,engine-pool-fresh)
@@ -95,17 +96,17 @@ readme: $(VENV)/.installed
 # and blockmark; see docs/engines.md.
 engines: $(VENV)/.installed
 	$(call measure,engine-pool,$(ENGINES) -m blockmark run engine-pool)
-	$(call measure,engine-pool-fresh,$(ENGINES) -m blockmark run engine-pool-fresh --rounds 3)
+	$(call measure,engine-pool-fresh,$(ENGINES) -m blockmark run engine-pool-fresh)
 	$(call measure,engines,$(ENGINES) -m blockmark run engines)
 	$(MAKE) readme
 
 # Measure the samples in reports/ again, some 20 minutes, and put the new numbers into README.md.
 sample: $(VENV)/.installed
 	$(call measure,decode,$(BLOCKMARK) run decode --counters auto)
-	$(call measure,step-rate,$(BLOCKMARK) run step-rate --rounds 3)
-	$(call measure,scale-concurrency,$(BLOCKMARK) run scale-concurrency --rounds 3)
+	$(call measure,step-rate,$(BLOCKMARK) run step-rate)
+	$(call measure,scale-concurrency,$(BLOCKMARK) run scale-concurrency)
 	$(call measure,capacity,$(BLOCKMARK) capacity)
-	$(call measure,contention,$(BLOCKMARK) contention --rounds 3)
+	$(call measure,contention,$(BLOCKMARK) contention)
 	$(call measure,claims,$(BLOCKMARK) claims --sensitivity)
 	$(MAKE) readme
 
