@@ -91,15 +91,16 @@ def _many_forks(id_bits: int, reserved: int) -> Corner:
 def _every_id(config: PoolConfig, reserved: int, left_out: Collection[str]) -> Corner:
     """Every block in one table, and the last one as a copy; two tokens a block."""
     blocks = config.total_blocks - reserved
-    calls = [Call("allocate", (0, 2 * blocks))]
+    calls = []
+    if "fork" not in left_out:
+        # All but the last block of a new pool, the last of them half full, and its copy.
+        calls += [Call("allocate", (0, 2 * blocks - 3)), Call("fork", (0, 1, None))]
+        calls += [Call("append_slot", (1,)), Call("append_slot", (0,))]
+        calls += [Call("free", (0,)), Call("free", (1,))]
+    calls += [Call("allocate", (0, 2 * blocks))]
     if "fork" not in left_out:
         calls += [Call("fork", (0, 1, None)), Call("free", (0,))]
         calls += [Call("fork", (1, 0, blocks // 2)), Call("free", (1,))]
     calls += [Call("free", (0,)), Call("allocate", (1, 2 * blocks)), Call("append_slot", (1,))]
     calls += [Call("free", (1,)), Call("allocate", (1, 1))]
-    if "fork" not in left_out:
-        # All but one block, of which the last is half full.
-        calls += [Call("free", (1,)), Call("allocate", (0, 2 * blocks - 3))]
-        calls += [Call("fork", (0, 1, None)), Call("append_slot", (1,)), Call("append_slot", (0,))]
-        calls += [Call("free", (0,)), Call("free", (1,))]
     return Corner(f"every id of {config.total_blocks:,}", config, calls, 1)
