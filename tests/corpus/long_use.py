@@ -12,9 +12,7 @@ from blockmark_impls.python.vector import VectorManager
 
 
 class ProbesPastTombstones(VectorManager):
-    """Up to 2,048 sequences are hashed into 4,096 places; one that ended leaves a mark that
-    nothing reuses.
-    """
+    """Sequences are hashed into 4,096 places; one that ended leaves a mark that nothing reuses."""
 
     fault = "late"
 
