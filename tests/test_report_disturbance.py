@@ -35,14 +35,14 @@ QUIET = [100.0, 101.0, 102.0, 103.0, 104.0]
 @pytest.mark.parametrize(
     ("machine", "steps", "share", "signs"),
     [
-        ({"load_before": 0.4, "load_after": 1.6}, QUIET, 1.0, ""),
-        # Not known is no sign.
-        ({"load_before": None, "load_after": None}, QUIET, None, ""),
-        ({"load_before": 20.0, "load_after": 21.0}, QUIET, 1.0, "other work's load 20 on 2 cores"),
-        ({"load_before": 0.5, "load_after": 9.0}, QUIET, 1.0, "other work's load 8.0 on 2 cores"),
-        ({"load_before": 0.4, "load_after": 1.4}, QUIET, 0.5, "processes got 50.0 % of a core"),
+        ({"other_cores": 0.5, "all_cores": 2}, QUIET, 1.0, ""),
+        # Not known is no sign, nor is the load of the minute before, of a build perhaps.
+        ({"load_before": 20.0}, QUIET, None, ""),
+        ({"other_cores": 0.51, "all_cores": 2}, QUIET, 1.0, "other work used 0.51 of 2 cores"),
+        ({"other_cores": 8.0, "all_cores": 64}, QUIET, 1.0, ""),
+        ({"other_cores": 0.1, "all_cores": 2}, QUIET, 0.5, "processes got 50.0 % of a core"),
         (
-            {"load_before": 0.4, "load_after": 1.4},
+            {"other_cores": 0.1, "all_cores": 2},
             [100.0, 150.0, 110.0, 120.0, 130.0],
             1.0,
             "rounds of a cell differ by 50.0 %",
@@ -58,8 +58,8 @@ def test_each_sign_by_hand(
 
 
 def test_the_screen_and_the_report_say_it() -> None:
-    run = parse_run(run_with({"load_before": 20.0, "load_after": 21.0}, QUIET, 0.5))
+    run = parse_run(run_with({"other_cores": 1.7, "all_cores": 2}, QUIET, 0.5))
     stream = io.StringIO()
     print_run(run, stream=stream, width=200)
     for text in (stream.getvalue(), render_report(run)):
-        assert "Disturbed: other work's load 20 on 2 cores, processes got 50.0 % of a core;" in text
+        assert "Disturbed: other work used 1.7 of 2 cores, processes got 50.0 % of a core;" in text

@@ -75,6 +75,18 @@ def test_a_picture_is_large_enough_to_read_and_holds_no_date_or_version(
         assert set(parts) == {"IHDR", "pHYs", "IDAT", "IEND"}
 
 
+def test_nothing_is_cut_at_the_edge(pictures: dict[str, bytes]) -> None:
+    """A letter that reaches over an edge leaves ink in the outermost line of pixels."""
+    from io import BytesIO
+
+    from matplotlib import image
+
+    for name, data in pictures.items():
+        pixels = image.imread(BytesIO(data))[:, :, :3]
+        for edge in (pixels[0], pixels[-1], pixels[:, 0], pixels[:, -1]):
+            assert edge.min() > 0.9, name
+
+
 def test_the_same_run_gives_the_same_bytes(pictures: dict[str, bytes]) -> None:
     assert drawn(make_run()) == pictures
 

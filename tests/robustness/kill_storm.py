@@ -25,40 +25,15 @@ from pathlib import Path
 from blockmark.runs.errors import RunFileError
 from blockmark.runs.store import RunWriter, load_run
 
+TESTS = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(TESTS))
+from cli import TINY  # noqa: E402
+
 ORPHANS_MAY_TAKE_S = 5.0
 _INTERRUPTS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _OTHERS = (signal.SIGKILL, signal.SIGQUIT, signal.SIGUSR1)
 _MARK = "KILL_STORM"
 
-_SCENARIO = """
-title = "Tiny"
-total_blocks = 256
-max_blocks_per_seq = 16
-concurrency = 8
-heap = "fresh"
-implementations = ["vector/py"]
-models = ["step"]
-block_size = 4
-"""
-_POOL = """
-#include <blockmark.hpp>
-#include <vector>
-
-class Pool {
-public:
-    static constexpr const char* kReuseOrder = "LIFO";
-    explicit Pool(const blockmark::PoolConfig& c) {
-        for (std::uint32_t id = c.total_blocks; id > 0;) free_.push_back(--id);
-    }
-    std::uint32_t take() { auto id = free_.back(); free_.pop_back(); return id; }
-    void give(std::uint32_t id) { free_.push_back(id); }
-    std::uint32_t num_free() const { return std::uint32_t(free_.size()); }
-    std::size_t bytes() const { return free_.capacity() * sizeof(std::uint32_t); }
-private:
-    std::vector<std::uint32_t> free_;
-};
-BLOCKMARK_POOL(Pool)
-"""
 # A class with a process of its own, in a session of its own, that would stay.
 _DAEMON = """
 import subprocess
@@ -98,7 +73,7 @@ COMMANDS: dict[str, tuple[list[str], float]] = {
     "claims": (["claims"], 8.0),
     "profile": (["profile", "vector/py", "tiny.toml"], 6.0),
     "doctor": (["doctor"], 3.0),
-    "build": (["build", "pool.hpp"], 8.0),
+    "build": (["build", "table.hpp"], 8.0),
     "compare": (["compare", "stored"], 1.0),
     "report": (["report", "stored", "--output", "reported"], 3.0),
     "history": (["history", "stored"], 1.0),
@@ -128,8 +103,10 @@ def draw(rng: random.Random, name: str) -> Kill:
 
 def prepare_folder(folder: Path) -> Path:
     """All that the commands name."""
-    (folder / "tiny.toml").write_text(_SCENARIO)
-    (folder / "pool.hpp").write_text(_POOL)
+    (folder / "tiny.toml").write_text(TINY)
+    table = TESTS.parent / "docs" / "bring-your-own" / "my_table.hpp"
+    # With a text of its own, so that no build of before is used.
+    (folder / "table.hpp").write_text(f"{table.read_text()}// {os.urandom(8).hex()}\n")
     (folder / "daemon.py").write_text(_DAEMON)
     rows = "".join(f"{i / 10},{100 + i % 900},{10 + i % 90}\n" for i in range(200_000))
     (folder / "trace.csv").write_text("arrived_at,num_prefill_tokens,num_decode_tokens\n" + rows)

@@ -16,11 +16,12 @@ def print_plan(plan: Plan) -> None:
     """Cells, implementations, processes, counters, and the time, on standard output."""
     from blockmark.measure.programs import too_large
     from blockmark.measure.time_left import TimeLeft
+    from blockmark.report.numbers import counted
 
     processes = sum(pair.rounds(plan.rounds) for pair in plan.pairs())
     say(
-        f"{_count(len(plan.cells), 'cell')}, {_count(len(plan.subjects), 'implementation')}, "
-        f"{_count(plan.rounds, 'round')}: {processes} measured processes, seed {plan.seed}"
+        f"{counted(len(plan.cells), 'cell')}, {counted(len(plan.subjects), 'implementation')}, "
+        f"{counted(plan.rounds, 'round')}: {processes} measured processes, seed {plan.seed}"
     )
     say(f"time: {about(TimeLeft(plan).seconds())}, a guess for an idle machine")
     facts = ", ".join(f"{name} {fact}" for name, fact in plan.counters.facts.items())
@@ -38,6 +39,7 @@ def print_plan(plan: Plan) -> None:
 
 def print_planned_check(request: CheckRequest) -> None:
     """The cells that a check judges, and the most time that it takes. Raises ConfigError."""
+    from blockmark.report.numbers import counted
     from blockmark.sessions.check_plan import Asked
     from blockmark.workload.builtin import find_scenario
     from blockmark.workload.scenario import parse_setting
@@ -51,7 +53,7 @@ def print_planned_check(request: CheckRequest) -> None:
     for name, cells in asked.cells.items():
         targets = asked.targets[name]
         say(
-            f"{name}: {_count(len(cells), 'setting')}, {_count(len(targets), 'implementation')} "
+            f"{name}: {counted(len(cells), 'setting')}, {counted(len(targets), 'implementation')} "
             f"({', '.join(targets)}), each side in turns",
             hanging="  ",
         )
@@ -64,7 +66,3 @@ def print_planned_check(request: CheckRequest) -> None:
             "building and proving come on top",
             hanging="  ",
         )
-
-
-def _count(number: int, word: str) -> str:
-    return f"{number} {word}{'' if number == 1 else 's'}"

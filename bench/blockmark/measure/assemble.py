@@ -22,6 +22,8 @@ from blockmark.runs.shares import derive_shares
 from blockmark.runs.summary import summarise, summarise_distribution, unavailable
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from .plan import Pair, Plan
     from .runner import Journal
     from .subject import Subject
@@ -36,7 +38,7 @@ def assemble_run(
     created: str,
     duration_s: float,
     version: str,
-    load_after: float,
+    machine_after: Mapping[str, Any],
 ) -> Run:
     """The Run as far as it has come; `complete` if nothing is missing."""
     cells = [_cell(journal, pair) for pair in plan.pairs()]
@@ -50,7 +52,7 @@ def assemble_run(
         quick=plan.quick,
         seed=plan.seed,
         rounds=plan.rounds,
-        machine={**plan.machine, "load_after": load_after},
+        machine={**plan.machine, **machine_after},
         build=plan.build,
         scenarios=tuple(ScenarioInfo(**scenario) for scenario in plan.scenarios),
         implementations=tuple(_info(subject) for subject in plan.subjects),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import platform
+import time
 from pathlib import Path
 from typing import Any
 
@@ -119,6 +120,41 @@ def _pyperf_facts() -> dict[str, Any]:
 def load_average() -> float:
     """The system's load over the last minute."""
     return round(os.getloadavg()[0], 2)
+
+
+class OtherWork:
+    """What else used the processors since this was made.
+
+    The load average can't tell: it is of the minute before as well, in which the run was
+    perhaps built, and the run itself is part of it.
+    """
+
+    def __init__(self) -> None:
+        self._began = time.monotonic()
+        self._used = _used_by_others_s()
+
+    def facts(self) -> dict[str, Any]:
+        """`other_cores`: processors in use on average by what this process has not started,
+        other virtual machines among it; `all_cores` of the machine. `load_after`, as ever.
+        """
+        wall = max(time.monotonic() - self._began, 1e-3)
+        others = max(0.0, _used_by_others_s() - self._used) / wall
+        return {
+            "load_after": load_average(),
+            "other_cores": round(others, 2),
+            "all_cores": os.cpu_count() or 1,
+        }
+
+
+def _used_by_others_s() -> float:
+    """Seconds of the processors that went to others; of children those that have ended."""
+    import psutil
+
+    times = psutil.cpu_times()
+    idle = times.idle + getattr(times, "iowait", 0.0)
+    # What guests use is in the user's time as well.
+    guests = getattr(times, "guest", 0.0) + getattr(times, "guest_nice", 0.0)
+    return float(sum(times) - idle - guests - sum(os.times()[:4]))
 
 
 def usable_cores() -> int:

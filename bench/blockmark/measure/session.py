@@ -14,7 +14,7 @@ from blockmark.runs.store import RunWriter
 from blockmark.workload.keys import ConfigError
 
 from .assemble import assemble_run
-from .machine import build_facts, load_average, machine_facts
+from .machine import OtherWork, build_facts, machine_facts
 from .plan import Plan
 from .programs import prepare
 from .runner import Runner
@@ -84,6 +84,7 @@ def _carry_out(
     plan: Plan, prepared: Prepared, writer: RunWriter, created: str, progress: Progress
 ) -> Outcome:
     runner = Runner(plan, prepared, writer, progress)
+    others = OtherWork()
     interrupted = False
     try:
         runner.run()
@@ -99,7 +100,7 @@ def _carry_out(
             created=created,
             duration_s=runner.elapsed_s,
             version=__version__,
-            load_after=load_average(),
+            machine_after=others.facts(),
         )
         writer.publish(run)
     return Outcome(run, writer.folder, interrupted)

@@ -12,17 +12,16 @@ from typing import TYPE_CHECKING
 
 from .machine import usable_cores
 from .rate import extra_time_s
-from .studies import study_of
 
 if TYPE_CHECKING:
-    from .plan import Pair, Plan
+    from .plan import Plan
 
 VERIFY, ROUND, COUNTERS = "verify", "round", "counters"
 # Seconds of one process on an idle core of today, the usual ones; proofs and simulations share
-# the processors, rounds never do. A study's round measures a few things, a manager's many.
+# the processors, rounds never do. A study's process measures a few things, a manager's many.
 _GUESS = {VERIFY: 1.2, ROUND: 1.1, COUNTERS: 6.0}
 _GUESS_QUICK = {VERIFY: 0.6, ROUND: 0.7, COUNTERS: 6.0}
-_MOST_EXTRA_S = 10.0
+_GUESS_STUDY = 0.25
 _SHARED = (VERIFY, COUNTERS)
 
 _Key = tuple[str, str]
@@ -35,9 +34,10 @@ class TimeLeft:
         guess = _GUESS_QUICK if plan.quick else _GUESS
         cores = usable_cores()
         self._guess = {kind: s / (cores if kind in _SHARED else 1) for kind, s in guess.items()}
-        # Of each kind and pair: how many are left, and the part that is known exactly.
+        # Of each kind and pair: how many are left; of a round the part that no load changes.
         self._left: dict[str, dict[_Key, int]] = {kind: {} for kind in guess}
-        self._known: dict[_Key, float] = {}
+        self._paced: dict[_Key, float] = {}
+        self._study = {pair.key for pair in plan.pairs() if pair.cell.study}
         self._took: dict[str, dict[_Key, list[float]]] = {kind: {} for kind in guess}
         for pair in plan.pairs():
             proved = pair.subject.kind != "control" and pair.unavailable is None
@@ -46,7 +46,8 @@ class TimeLeft:
             self._left[ROUND][pair.key] = rounds
             simulated = plan.counters.source == "callgrind" and not pair.cell.study
             self._left[COUNTERS][pair.key] = int(simulated and rounds > 0)
-            self._known[pair.key] = _extra_s(pair)
+            if not pair.cell.study:
+                self._paced[pair.key] = extra_time_s(pair.cell.values)
 
     def ended(self, kind: str, key: _Key, seconds: float | None = None) -> None:
         """One of a kind is over; `seconds` is what it took, None if it was left out."""
@@ -67,9 +68,13 @@ class TimeLeft:
                 if own := took.get(key):
                     total += count * fmean(own)
                 else:
-                    known = self._known[key] if kind == ROUND else 0.0
-                    total += count * (usual or self._guess[kind] * pace + known)
+                    total += count * (usual or self._guessed(kind, key, pace))
         return total
+
+    def _guessed(self, kind: str, key: _Key, pace: float) -> float:
+        if key in self._study:
+            return _GUESS_STUDY * pace
+        return self._guess[kind] * pace + (self._paced[key] if kind == ROUND else 0.0)
 
     def _pace(self) -> float:
         """How much longer proofs took than was guessed: this machine's pace, or its load's."""
@@ -77,12 +82,3 @@ class TimeLeft:
         if not took:
             return 1.0
         return min(4.0, max(0.5, fmean(map(fmean, took.values())) / self._guess[VERIFY]))
-
-
-def _extra_s(pair: Pair) -> float:
-    """What a round takes longer by what the setting asks, such as a paced loop's; the time
-    limit allows for more.
-    """
-    params, study = pair.cell.values, pair.cell.study
-    allowed = study_of(study).extra_time_s(params) if study else extra_time_s(params)
-    return min(_MOST_EXTRA_S, float(allowed))

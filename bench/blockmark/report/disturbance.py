@@ -9,33 +9,33 @@ from blockmark.report.numbers import counted, percent, significant
 from blockmark.report.setting import number
 from blockmark.runs.model import Run
 
+# Of all processors; one of two that are busy slows the other down.
+_MOST_OF_OTHERS = 0.25
 # A measured process that got less than this of a core had to share it.
 _OWN_CORE = 0.9
 # Rounds of one program on a quiet machine differ by a few per cent.
 _SPREAD = 0.25
 _MEND = (
-    "stop other work or measure elsewhere, and take more rounds; `blockmark doctor` says what "
-    "this machine can tell"
+    "stop other work or measure elsewhere, and take more rounds (blockmark doctor says what "
+    "this machine can tell)"
 )
 
 
 def disturbance(run: Run) -> str:
-    """`Disturbed: load 20 on 2 cores, ...; stop other work ...`; empty where nothing shows.
+    """`Disturbed: other work used 1.7 of 2 cores, ...; stop it ...`; empty where nothing shows.
 
-    By the system's load, by the share of a core that the measured processes got, and by how
-    far the rounds of a cell lie apart (the median over cells of greatest / least - 1).
+    By the processors that other work used meanwhile, by the share of a core that the measured
+    processes got, and by how far the rounds of a cell lie apart (the median over cells of
+    greatest / least - 1).
     """
-    signs = [*_load(run), *_share_of_a_core(run), *_spread(run)]
+    signs = [*_others(run), *_share_of_a_core(run), *_spread(run)]
     return f"Disturbed: {', '.join(signs)}; {_MEND}." if signs else ""
 
 
-def _load(run: Run) -> Iterable[str]:
-    cores = number(run.machine, "cores")
-    before, after = number(run.machine, "load_before"), number(run.machine, "load_after")
-    # At the end the run itself is part of the load.
-    others = max(before or 0.0, (after or 0.0) - 1.0)
-    if cores and others > cores - 0.5:
-        yield f"other work's load {significant(others, 2)} on {counted(cores, 'core')}"
+def _others(run: Run) -> Iterable[str]:
+    used, cores = number(run.machine, "other_cores"), number(run.machine, "all_cores")
+    if used is not None and cores and used > _MOST_OF_OTHERS * cores:
+        yield f"other work used {significant(used, 2)} of {counted(cores, 'core')}"
 
 
 def _share_of_a_core(run: Run) -> Iterable[str]:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from blockmark.measure.repository import Repository, Revision
+from blockmark.report.numbers import counted
 from blockmark.verdict.check import CheckResult
 from blockmark.workload.errors import ConfigError
 
@@ -86,4 +87,4 @@ def _word(told: CheckResult, slower: set[str]) -> str:
 
 def _left(low: int, high: int, middle: int, word: str) -> str:
     left = {"slower": middle - low - 1, "not slower": high - middle - 1}.get(word, high - low - 2)
-    return f"{left} {'commit' if left == 1 else 'commits'}"
+    return counted(left, "commit")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from blockmark import __version__
 from blockmark.measure.assemble import assemble_run
-from blockmark.measure.machine import load_average
+from blockmark.measure.machine import OtherWork
 from blockmark.measure.plan import make_plan
 from blockmark.measure.probes.timing import Budget
 from blockmark.measure.programs import prepare
@@ -83,6 +83,7 @@ def check_against_run(
             job["models"] = _only(job["models"], wanted)
         with RunWriter.create(Path(folder) / "runs", {"created": created}) as writer:
             runner = Runner(plan, prepared, writer, until_over)
+            others = OtherWork()
             try:
                 runner.run()
             except _TimeIsOver:
@@ -97,7 +98,7 @@ def check_against_run(
                 created=created,
                 duration_s=runner.elapsed_s,
                 version=__version__,
-                load_after=load_average(),
+                machine_after=others.facts(),
             )
     chosen = replace(
         options,

@@ -59,7 +59,7 @@ def examine() -> Iterator[Finding]:
         yield Finding("C++ core", False, build["reason"])
     yield _clock()
     load, cores = facts["load_before"], facts["cores"]
-    busy = "" if load < 0.5 * cores else ": other work disturbs times here; expect wide intervals"
+    busy = "" if load < 0.5 * cores else ": if it goes on, expect wide ranges"
     yield Finding("load average", None if busy else True, f"{load} on {cores} cores{busy}")
     yield _allocations(native=build["native"])
     for condition in ("l2-cold", "llc-cold"):

@@ -49,7 +49,7 @@ not for the suite: that a cell is called unchanged although it became slower by 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -281,37 +281,29 @@ def ruled_out(cell: GateCell, rule: Rule) -> float | None:
 
 def _bound(test: Evidence, level: float) -> float | None:
     """The least factor of slowdown that a test rules out; None above a thousand."""
-
-    def excluded(factor: float) -> bool:
-        return test.p("improved", 1.0 / factor) <= level
-
-    low, high = 1.0, 1000.0
-    if not test.ratio or not excluded(high):
+    if not test.ratio:
         return None
-    if excluded(low):
-        return low
-    while high / low > 1.002:
-        middle = math.sqrt(low * high)
-        low, high = (low, middle) if excluded(middle) else (middle, high)
-    return high
+    return _least(lambda factor: test.p("improved", 1.0 / factor) <= level, 1.0, 1000.0)
 
 
 def _visible(test: Evidence, margin: float, level: float) -> float | None:
-    ratio = test.ratio
-    if not ratio:
+    """The least factor of slowdown that a test would have shown; None above ten."""
+    if not (ratio := test.ratio):
         return None
+    return _least(lambda factor: test.p("regressed", factor / ratio) <= level, 1.0 + margin, 10.0)
 
-    def seen(factor: float) -> bool:
-        return test.p("regressed", factor / ratio) <= level
 
-    low, high = 1.0 + margin, 10.0
-    if not seen(high):
+def _least(holds: Callable[[float], bool], low: float, high: float) -> float | None:
+    """The least factor of an interval from which on something holds, within 0.2 %; None where
+    it does not hold at the end.
+    """
+    if not holds(high):
         return None
-    if seen(low):
+    if holds(low):
         return low
     while high / low > 1.002:
         middle = math.sqrt(low * high)
-        low, high = (low, middle) if seen(middle) else (middle, high)
+        low, high = (low, middle) if holds(middle) else (middle, high)
     return high
 
 

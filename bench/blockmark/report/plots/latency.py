@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 METRIC = "step_latency_ns"
 _GUIDES = (("p50", 0.5), ("p99", 0.01), ("p99.9", 0.001))
-_LEFT, _RIGHT, _BETWEEN = 0.78, 0.42, 0.2
+_LEFT, _RIGHT, _BETWEEN = 0.88, 0.42, 0.2
 _LEGEND_LINE = 0.175
 
 
