@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from blockmark.measure.proof.checker import WrongAnswer
 from blockmark.measure.proof.engines import NotTheLoad, check_pool, check_steps
+from blockmark.measure.proof.wrong import WrongAnswer
 from blockmark.workload.build import build_load
 from blockmark.workload.scenario import parse_scenario
 from blockmark_impls.contract import OutOfBlocks, UnknownSequence

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from blockmark.measure.proof.checker import Checker, WrongAnswer, check_state, lacking
+from blockmark.measure.proof.checker import Checker, check_state
 from blockmark.measure.proof.reuse import ReuseOrderChecker
+from blockmark.measure.proof.wrong import WrongAnswer
 from blockmark.workload.oracle.model import Oracle
 from blockmark.workload.oracle.moves import random_program, small_config
 from blockmark.workload.program import Op, ProgramBuilder
@@ -237,12 +238,3 @@ def test_check_state_compares_what_a_replay_left() -> None:
         check_state(manager, CONFIG, program, range(1))
     manager.append_slot(1)
     check_state(manager, CONFIG, program, range(1))
-
-
-def test_lacking_names_what_a_part_of_a_manager_does_not_have() -> None:
-    class Part:
-        def allocate(self, seq: int, num_tokens: int) -> None: ...
-        def append_slot(self, seq: int) -> None: ...
-
-    assert Op.ALLOCATE not in lacking(Part)
-    assert {Op.FORK, Op.TRUNCATE, Op.FREE, Op.PACK} <= lacking(Part)

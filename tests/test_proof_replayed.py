@@ -16,8 +16,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from blockmark.measure.proof.checker import WrongAnswer
 from blockmark.measure.proof.replayed import ReplayChecker
+from blockmark.measure.proof.wrong import WrongAnswer
 from blockmark.measure.replay import PythonReplay, bind
 from blockmark.workload.oracle.calls import Call, calls_of, program_of
 from blockmark.workload.oracle.moves import random_program, small_config

@@ -14,7 +14,6 @@ of one's own in front, `NAME=TARGET`.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import import_module
@@ -34,6 +33,7 @@ from .sources import (
     TargetError,
     nearest,
 )
+from .target_text import parse_target
 from .user import UserSource
 from .user_native import UserNativeSource, native_target, offered_names
 
@@ -298,7 +298,7 @@ def own_target(target: str) -> OwnTarget | None:
     """What a target says of the user's own code, of which nothing is loaded; None for any
     other target. Raises TargetError where it is not well formed.
     """
-    alias, body, parameters = _parse(target.strip())
+    alias, body, parameters = parse_target(target.strip())
     native, _ = native_target(body) or ("", "")
     by_path = bool(native) or ":" in body
     # An entry point hides no name of ours.
@@ -316,7 +316,7 @@ def resolve(target: str) -> list[Implementation]:
     Raises TargetError, also for a parameter that none of them takes, and LoadError for a
     user's code that can't be had. Of several, those that don't take a parameter are left out.
     """
-    alias, body, parameters = _parse(target.strip())
+    alias, body, parameters = parse_target(target.strip())
     found = _find(body)
     known = {key for each in found for key in _known(each)}
     for key in parameters:
@@ -351,37 +351,6 @@ def _renamed(alias: str, chosen: list[Implementation]) -> list[Implementation]:
         target = f"{name}={each.target}"
         renamed.append(replace(each, name=name, scheme=scheme, target=target))
     return renamed
-
-
-_TARGET = re.compile(
-    # Parameters are the brackets at its end; others are part of a path.
-    r"(?:(?P<alias>[^=\[\]:]*)=)?(?P<body>.+?)(?:\[(?P<parameters>[^\[\]]*)\])?"
-)
-
-
-def _parse(target: str) -> tuple[str | None, str, dict[str, str]]:
-    match = _TARGET.fullmatch(target)
-    body = match["body"].strip() if match else ""
-    in_pairs = body.count("[") == body.count("]") and not re.fullmatch(r"\[.*\]", body)
-    if match is None or not in_pairs:
-        raise TargetError(
-            f'"{target}" is not a target: it must look like flat-stack/cpp[row_pad=32], '
-            "module:Class or NAME=TARGET"
-        )
-    alias = match["alias"]
-    if alias is not None and not re.fullmatch(r"\w[\w./-]{0,99}", alias):
-        raise TargetError(
-            f'"{target}": the name may have letters, digits and . _ - / alone, at most 100'
-        )
-    parameters: dict[str, str] = {}
-    for item in (match["parameters"] or "").split(","):
-        key, equals, value = (part.strip() for part in item.partition("="))
-        if not item.strip() and match["parameters"] is None:
-            continue
-        if not equals or not key or not value or key in parameters:
-            raise TargetError(f'"{target}": brackets must hold key=value, each key once')
-        parameters[key] = value
-    return alias, body, parameters
 
 
 def _find(body: str) -> list[Implementation]:

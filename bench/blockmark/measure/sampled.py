@@ -48,8 +48,8 @@ def wrong_answer(setup: SubjectSetup, job: dict[str, Any]) -> str:
 
 def _sample(setup: SubjectSetup, program: Program) -> str:
     # What is not measured with is imported when the measuring is over.
-    from .proof.checker import WrongAnswer
     from .proof.replayed import ReplayChecker
+    from .proof.wrong import WrongAnswer
 
     try:
         manager = setup.manager_of_load()

@@ -16,7 +16,8 @@ from hypothesis.stateful import (
     rule,
 )
 
-from blockmark.measure.proof.checker import Checker, WrongAnswer, said
+from blockmark.measure.proof.checker import Checker
+from blockmark.measure.proof.wrong import WrongAnswer, said
 from blockmark.workload.oracle.calls import Call
 from blockmark_impls.contract import PoolConfig, ReuseOrder
 

@@ -12,8 +12,8 @@ from hypothesis.stateful import (
     rule,
 )
 
-from blockmark.measure.proof.checker import WrongAnswer
 from blockmark.measure.proof.pool_checker import PoolChecker
+from blockmark.measure.proof.wrong import WrongAnswer
 
 from .hypothesis_settings import test_case
 from .proved import Made, proof_test

@@ -13,14 +13,15 @@ from typing import TYPE_CHECKING, Any
 from blockmark.workload.oracle.calls import Call, call_of, calls_of
 from blockmark.workload.oracle.model import Oracle
 from blockmark.workload.oracle.numbers import around
-from blockmark.workload.program import METHODS, Op, Program
-from blockmark_impls.contract import Copy, UnknownSequence, missing_operations
+from blockmark.workload.program import Op, Program
+from blockmark_impls.contract import Copy, UnknownSequence
 
 from .packed_rows import Arrays, packed_fault, refused_fault, shown
 from .reuse import ReuseOrderChecker
+from .wrong import WrongAnswer, located, outcome, says
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
 
     from blockmark_impls.contract import PoolConfig
 
@@ -31,19 +32,6 @@ _SMALL_TABLES, _SMALL_BLOCKS = 12, 200
 _OTHERS, _MOST_TOUCHED, _MOST_ENTRIES, _MOST_CELLS = 3, 24, 2_000, 40_000
 _MOST_ROWS, _ASKED_FOR_BYTES = 300, 16.0
 _SCRIBBLE = -77
-
-
-class WrongAnswer(Exception):  # noqa: N818 - a finding, not a failure of this program
-    """An implementation differs from the oracle; says at which step and operation.
-
-    `brief` is the call and the difference alone. `kind` says what was compared: two findings
-    of one kind after the same operation are taken for one fault.
-    """
-
-    def __init__(self, text: str, brief: str = "", kind: str = "") -> None:
-        super().__init__(text)
-        self.brief = brief or text
-        self.kind = kind
 
 
 @dataclass(slots=True)
@@ -119,7 +107,7 @@ class Checker:
         Raises WrongAnswer.
         """
         oracle, method = self.oracle, call.method
-        expected, expected_error = _outcome(getattr(oracle, method), call.operands)
+        expected, expected_error = outcome(getattr(oracle, method), call.operands)
         if method == "write_block_tables":
             self._compare_packing(call.operands[0], expected_error)  # type: ignore[arg-type]
             return expected_error is None
@@ -127,12 +115,12 @@ class Checker:
         if expected_error is None:
             if got_error is not None:
                 raise WrongAnswer(
-                    f"{_says(got, got_error)} where the contract says {_says(expected, None)}",
+                    f"{says(got, got_error)} where the contract says {says(expected, None)}",
                     kind=f"raised {type(got_error).__name__}",
                 )
         elif not isinstance(got_error, type(expected_error)):
             raise WrongAnswer(
-                f"{_says(got, got_error)} where the contract says {_says(None, expected_error)}",
+                f"{says(got, got_error)} where the contract says {says(None, expected_error)}",
                 kind=f"no {type(expected_error).__name__}",
             )
         else:
@@ -164,7 +152,7 @@ class Checker:
     def _answer(self, call: Call) -> tuple[Any, Exception | None]:
         method = getattr(self.manager, call.method)
         if call.method not in BATCHES:
-            return _outcome(method, call.operands)
+            return outcome(method, call.operands)
         import numpy as np
 
         arrays = [
@@ -173,7 +161,7 @@ class Checker:
         ]
         out = np.full(len(arrays[0]), _SCRIBBLE, dtype=np.int32)
         more = () if call.method == "append_slots" else (out,)
-        got, error = _outcome(method, (*arrays, *more))
+        got, error = outcome(method, (*arrays, *more))
         if any(tuple(a.tolist()) != o for a, o in zip(arrays, call.operands, strict=True)):
             raise WrongAnswer("changed an array that it was given", kind="arguments")
         for array in arrays:
@@ -386,10 +374,10 @@ class Checker:
             self._compare_lookup_slots(seqs)
 
     def _refuse_lookup(self, seq: int, logical: int) -> None:
-        got, error = _outcome(self.manager.lookup, (seq, logical))
+        got, error = outcome(self.manager.lookup, (seq, logical))
         if not isinstance(error, UnknownSequence):
             raise WrongAnswer(
-                f"lookup({seq}, {logical}) {_says(got, error)} where the contract says "
+                f"lookup({seq}, {logical}) {says(got, error)} where the contract says "
                 "UnknownSequence",
                 kind="lookup refused",
             )
@@ -533,66 +521,14 @@ _GROWING = {"append_slot", "append_slots", "extend"}
 _TAKING = {*_GROWING, "allocate"}
 
 
-def _outcome(call: Callable[..., Any], operands: Iterable[Any]) -> tuple[Any, Exception | None]:
-    try:
-        return call(*operands), None
-    except Exception as error:  # whatever a user's class raises is its answer
-        raise_if_short(error)
-        return None, error
-
-
-def raise_if_short(error: Exception) -> None:
-    """A MemoryError of this process is no answer; one that a class raises itself is."""
-    if isinstance(error, MemoryError):
-        from ..limits import memory_is_short
-
-        if memory_is_short():
-            raise error
-
-
-def _says(answer: Any, error: Exception | None) -> str:
-    if error is None:
-        return f"returned {shown_answer(answer)}"
-    text = str(error)
-    return f"{type(error).__name__}({text if len(text) <= 200 else text[:200] + '...'})"
-
-
-def shown_answer(answer: Any) -> str:
-    """An answer as one would write it, cut where it gets long."""
-    text = repr(answer)
-    return text if len(text) <= 200 else text[:200] + "..."
-
-
 def _wrong_order(text: str) -> WrongAnswer:
     return WrongAnswer(text, kind="order")
-
-
-def located(error: Exception, where: str, what: str) -> WrongAnswer:
-    """An error of a call, or of what was compared after it, as a finding; `what` is the call."""
-    raise_if_short(error)
-    brief = f"{what}: {said(error)}"
-    return WrongAnswer(where + brief, brief, kind_of(error))
-
-
-def said(error: Exception) -> str:
-    """A difference in its own words; any other error as what was raised."""
-    return str(error) if isinstance(error, WrongAnswer) else f"raised {shown_answer(error)}"
-
-
-def kind_of(error: Exception) -> str:
-    """What a finding is of: two of one kind, after one operation, are one fault."""
-    return error.kind if isinstance(error, WrongAnswer) else f"raised {type(error).__name__}"
 
 
 def _copies(answer: Any) -> list[Any]:
     if answer is None:
         return []
     return [answer] if isinstance(answer, tuple) and len(answer) == 2 else list(answer)
-
-
-def lacking(manager: Any) -> frozenset[Op]:
-    """Operation codes that a manager has no method for."""
-    return frozenset(op for op, name in METHODS.items() if missing_operations(manager, [name]))
 
 
 def check_state(manager: Any, config: PoolConfig, program: Program, steps: Iterable[int]) -> None:

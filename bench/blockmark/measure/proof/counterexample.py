@@ -18,10 +18,11 @@ from blockmark.workload.oracle.pool_calls import PoolCall
 from blockmark_impls.contract import PoolConfig
 
 from ..replay import bind
-from .checker import Checker, WrongAnswer, kind_of, said
+from .checker import Checker
 from .pool_checker import PoolChecker
 from .replayed import ReplayChecker
 from .shrink import Case, Shrinker, smaller_numbers
+from .wrong import WrongAnswer, kind_of, said
 
 # Seconds of CPU time.
 SHRINK_S = 10.0

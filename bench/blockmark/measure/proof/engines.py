@@ -15,8 +15,8 @@ from blockmark.workload.program import Op, Program
 from blockmark_impls.contract import OutOfBlocks
 
 from ..replay import bind
-from .checker import WrongAnswer
 from .reuse import ReuseOrderChecker
+from .wrong import WrongAnswer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -23,9 +23,10 @@ from blockmark.workload.oracle.numbers import around
 from blockmark_impls.contract import PoolConfig
 
 from ..limits import extend_limit
-from .checker import Checker, located
+from .checker import Checker
 from .counterexample import Found, ManagerFault
 from .edges import Edges, NativeEdges, PythonEdges
+from .wrong import located
 
 if TYPE_CHECKING:
     from .provable import Provable

@@ -12,8 +12,9 @@ from blockmark.workload.oracle.model import Oracle
 from blockmark.workload.oracle.moves import Moves, apply_to_oracle
 from blockmark_impls.contract import PoolConfig
 
-from .checker import Checker, WrongAnswer, located
+from .checker import Checker
 from .heap import held
+from .wrong import WrongAnswer, located
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence

@@ -17,7 +17,8 @@ from blockmark.workload.program import Op, Program, ProgramBuilder
 from blockmark_impls.contract import Copy, PoolConfig
 
 from ..replay import bind
-from .checker import Checker, Verified, WrongAnswer, check_state
+from .checker import Checker, Verified, check_state
+from .wrong import WrongAnswer
 
 if TYPE_CHECKING:
     from collections.abc import Callable

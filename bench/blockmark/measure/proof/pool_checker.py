@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from blockmark_impls.contract import OutOfBlocks
 
-from .checker import WrongAnswer, kind_of, raise_if_short, said, shown_answer
 from .packed_rows import shown
 from .reuse import ReuseOrderChecker
+from .wrong import WrongAnswer, kind_of, raise_if_short, said, shown_answer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -25,12 +25,13 @@ from blockmark_impls.contract import missing_operations
 from ..limits import extend_limit
 from ..missing import name_missing
 from ..replay import MissingOperationsError, bind
-from .checker import Verified, WrongAnswer, located
+from .checker import Verified
 from .clock import move_on
 from .counterexample import Found, PoolFault
 from .heap import held
 from .long_use import DAY_S, check_held
 from .pool_checker import PoolChecker
+from .wrong import WrongAnswer, located
 
 if TYPE_CHECKING:
     from blockmark_impls.contract import PoolConfig

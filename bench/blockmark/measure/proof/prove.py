@@ -24,12 +24,13 @@ from ..limits import extend_limit
 from ..missing import name_missing
 from ..replay import MissingOperationsError, bind
 from ..subject_setup import as_the_load_asks
-from .checker import Checker, Verified, WrongAnswer, located, raise_if_short
+from .checker import Checker, Verified
 from .clock import move_on
 from .counterexample import Found, ManagerFault, ReplayFault
 from .long_use import DAY_S, LONG_USE, loop_program, play_for_long
 from .pools import program_numbers, prove_pool
 from .replayed import ReplayChecker
+from .wrong import WrongAnswer, located, raise_if_short
 
 if TYPE_CHECKING:
     from blockmark_impls.registry import Implementation

@@ -14,8 +14,9 @@ from blockmark.workload.oracle.calls import calls_of_run
 from blockmark.workload.oracle.model import Oracle, Table
 from blockmark.workload.program import Op, Program
 
-from .checker import Checker, WrongAnswer, located
+from .checker import Checker
 from .packed_rows import shown
+from .wrong import WrongAnswer, located
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
