@@ -106,7 +106,7 @@ sample: $(VENV)/.installed
 	$(call measure,step-rate,$(BLOCKMARK) run step-rate)
 	$(call measure,scale-concurrency,$(BLOCKMARK) run scale-concurrency)
 	$(call measure,capacity,$(BLOCKMARK) capacity)
-	$(call measure,contention,$(BLOCKMARK) contention)
+	$(call measure,contention,$(BLOCKMARK) contention --rounds 5)
 	$(call measure,claims,$(BLOCKMARK) claims --sensitivity)
 	$(MAKE) readme
 
