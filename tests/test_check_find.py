@@ -103,6 +103,10 @@ def test_the_commit_that_made_it_slower_is_found(tmp_path: Path) -> None:
     done = blockmark("check", tiny(tmp_path), *words, "--json", "-", cwd=repo)
     assert done.returncode == 1, done.stdout + done.stderr
     result = json.loads(done.stdout)
-    assert result["notes"][0] == f"the first slower commit is {slow[:10]} count first"
-    assert "words: not slower; 1 commit left" in done.stderr
+    # Six rounds show a leap on any machine; on a busy one they may not show that two commits
+    # are equal, and then the note names the commit that could not be judged.
+    note, _, doubt = result["notes"][0].partition(", unless it is one that could not be judged: ")
+    assert note == f"the first slower commit is {slow[:10]} count first"
+    assert doubt == "" or doubt.endswith(" words")
+    assert ("words: not slower; 1 commit left" in done.stderr) == (doubt == "")
     assert len(git(repo, "worktree", "list").splitlines()) == 1
