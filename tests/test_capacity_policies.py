@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from blockmark.measure.studies.capacity_simulation import Simulation
+from blockmark.studies.capacity.simulation import Simulation
 from blockmark_impls.capacity.buddy import Buddy
 from blockmark_impls.capacity.contract import Request, Segment, Usage
 from blockmark_impls.capacity.first_fit import FirstFit

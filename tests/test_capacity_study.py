@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from blockmark.measure.studies import capacity as study
-from blockmark.measure.studies.capacity_simulation import Counts
 from blockmark.runs.metrics import METRICS
 from blockmark.runs.store import load_run
-from blockmark.verdict.capacity import (
+from blockmark.studies.capacity import measure as study
+from blockmark.studies.capacity.load import budget_of, capacity_requests
+from blockmark.studies.capacity.memory import (
     Span,
     lengths_for_reserved,
     lengths_for_utilisation,
@@ -22,8 +22,8 @@ from blockmark.verdict.capacity import (
     saved_by_samples,
     tokens_for_paged,
 )
+from blockmark.studies.capacity.simulation import Counts
 from blockmark.workload.builtin import find_scenario
-from blockmark.workload.capacity_load import budget_of, capacity_requests
 from blockmark.workload.errors import ConfigError
 from blockmark.workload.memory_size import memory_size
 from blockmark.workload.scenario import Cell, parse_setting

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from blockmark.measure.engine_faults import check_engine, check_prompt, faults_of
-from blockmark.measure.engine_load import Load, run_coroutines, run_threads
-from blockmark.measure.engine_round import waited_share
+from blockmark.studies.contention.engine_faults import check_engine, check_prompt, faults_of
+from blockmark.studies.contention.engine_load import Load, run_coroutines, run_threads
+from blockmark.studies.contention.engine_round import waited_share
 from blockmark_impls.contention.async_lock import AsyncLockEngine
 from blockmark_impls.contention.async_lock_prefix import AsyncLockPrefixEngine
 from blockmark_impls.contention.counted_lock import CountedAsyncLock, CountedThreadLock
@@ -141,7 +141,7 @@ class Broken(NoLockEngine):
 def test_proving_holds_the_list_of_faults(
     monkeypatch: pytest.MonkeyPatch, engine: Any, reason: str
 ) -> None:
-    from blockmark.measure.studies import contention
+    from blockmark.studies.contention import measure as contention
     from blockmark_impls.contention.shared_pools import EngineSource
 
     impl = resolve("no-lock/py")[0]

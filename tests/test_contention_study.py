@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 
-from blockmark.measure.overlap import LEAST_WINDOWS, overlap_of
-from blockmark.measure.studies import contention, false_sharing
-from blockmark.report.studies import contention as view
+from blockmark.measure.probes.overlap import LEAST_WINDOWS, check_threads, overlap_of
 from blockmark.runs.metrics import METRICS
+from blockmark.studies.contention import measure as contention
+from blockmark.studies.contention import view
+from blockmark.studies.false_sharing import measure as false_sharing
 from blockmark.workload.builtin import find_scenario
 from blockmark.workload.keys import KEYS, ConfigError
 from blockmark_impls.registry import names_of, resolve
@@ -67,15 +68,14 @@ def job(**params: Any) -> dict[str, Any]:
 def test_a_pool_without_proof_is_unavailable(
     monkeypatch: pytest.MonkeyPatch, accepted: list[bool]
 ) -> None:
-    from blockmark.measure import overlap, pool_round
+    from blockmark.measure.probes.overlap import Overlap
+    from blockmark.studies.contention import threads
 
     impl = resolve("mutex/cpp")[0]
     if impl.unavailable:
         pytest.skip(impl.unavailable)
     reason = "the threads never ran at once in any of 60 windows"
-    monkeypatch.setattr(
-        pool_round, "overlap_metrics", lambda windows: (overlap.Overlap(0.0, reason), {})
-    )
+    monkeypatch.setattr(threads, "overlap_metrics", lambda windows: (Overlap(0.0, reason), {}))
     if CORES < 2:
         pytest.skip("one processor")
     found = contention.measure(impl, job(threads=2))
@@ -134,11 +134,11 @@ def test_what_has_no_place_in_a_cell_says_so(
 
 
 def test_more_threads_than_make_sense() -> None:
-    contention.check_threads(16, 2)
-    contention.check_threads(64, 8)
+    check_threads(16, 2)
+    check_threads(64, 8)
     for threads, cores in ((17, 2), (65, 8), (65, 128)):
         with pytest.raises(ConfigError, match="more threads than make sense"):
-            contention.check_threads(threads, cores)
+            check_threads(threads, cores)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from blockmark.measure.studies import layout_pack, layout_rows
+from blockmark.studies.layout_pack import measure as layout_pack
+from blockmark.studies.layout_rows import measure as layout_rows
 from blockmark.workload.errors import ConfigError
 from blockmark.workload.scenario import parse_scenario
 from blockmark_impls.registry import names_of, resolve

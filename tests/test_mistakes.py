@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from blockmark.measure.proof.mistakes import CopyingOracle, prove_mistake, same_place
-from blockmark.measure.studies import mistakes as study
-from blockmark.measure.studies.append_blocks import PythonArena, measure_appends
+from blockmark.studies.mistakes import measure as study
+from blockmark.studies.mistakes.append_blocks import PythonArena, measure_appends
+from blockmark.studies.mistakes.proof import CopyingOracle, prove_mistake, same_place
 from blockmark.workload.errors import ConfigError
 from blockmark.workload.scenario import parse_scenario
 from blockmark_impls.contract import OutOfBlocks, PoolConfig

@@ -8,11 +8,15 @@ from typing import cast
 import pytest
 
 from blockmark.report.compared import between, factor, shown_less
-from blockmark.report.studies import contention, false_sharing, layout_pack, layout_rows, mistakes
 from blockmark.report.sweep import Sweep
 from blockmark.runs.metrics import METRICS
 from blockmark.runs.model import Cell, MetricValue, Run, Setting
 from blockmark.runs.summary import summarise
+from blockmark.studies.contention import view as contention
+from blockmark.studies.false_sharing import view as false_sharing
+from blockmark.studies.layout_pack import view as layout_pack
+from blockmark.studies.layout_rows import view as layout_rows
+from blockmark.studies.mistakes import view as mistakes
 
 PARAMS = {"threads": 2, "think_ns": 0, "batch": 1, "line_offset": 0, "table_rows": 256}
 SETTING = Setting("s", PARAMS, {})

@@ -18,7 +18,7 @@ from .machine import build_facts, machine_facts
 from .origin import checkout
 from .patterns import expand
 from .probes.timing import Budget
-from .studies import study_of
+from .study import study_of
 from .subject import Subject
 
 if TYPE_CHECKING:

@@ -23,8 +23,7 @@ from .proof.effort import BEFORE_MEASURING, QUICK
 from .proof.verification import verify_job
 from .rate import extra_time_s
 from .simulation import LEAST_TIMEOUT_S, Simulator, simulation_requests
-from .studies import study_of
-from .study_job import study_job
+from .study import study_job, study_of
 from .time_left import COUNTERS, ROUND, VERIFY, TimeLeft
 
 if TYPE_CHECKING:

@@ -73,7 +73,7 @@ def run_job(job: dict[str, Any], say: Callable[[dict[str, Any]], None]) -> dict[
         if impl.unavailable:
             return {"status": "unavailable", "reason": impl.unavailable}
         if "study" in job:
-            from .study_job import do_study_job
+            from .study import do_study_job
 
             return do_study_job(impl, job)
         config = PoolConfig(**job["config"])

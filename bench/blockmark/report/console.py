@@ -34,7 +34,7 @@ from blockmark.report.setting import (
 )
 from blockmark.report.sheet import Sheet
 from blockmark.report.step_table import step_table
-from blockmark.report.studies import StudyView, view_of
+from blockmark.report.study import StudyView, view_of
 from blockmark.report.sweep import Sweep, in_run_order, sweeps
 from blockmark.report.table import Table
 from blockmark.runs.errors import one_line

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from blockmark.report.counter_gaps import counter_words, lacking_counters
 from blockmark.report.counter_source import parts_of
 from blockmark.report.setting import setting_name
-from blockmark.report.studies import view_of
+from blockmark.report.study import view_of
 from blockmark.report.sweep import Sweep, ranges, sweeps
 from blockmark.runs.metrics import METRICS
 from blockmark.runs.model import Cell, MetricValue, Run

@@ -38,7 +38,7 @@ from blockmark.report.setting import (
 )
 from blockmark.report.sheet import Sheet
 from blockmark.report.step_table import STEP_METRICS, step_table
-from blockmark.report.studies import StudyView, view_of, workload_of
+from blockmark.report.study import StudyView, view_of, workload_of
 from blockmark.report.sweep import MOST_SHOWN, Sweep, in_run_order, sweeps
 from blockmark.report.table import Column, Entry, Row, Table
 from blockmark.report.versions import commit_words, run_title, version_lines

@@ -7,11 +7,13 @@ that the step looked up. The transformation changes nothing of the steps themsel
 from __future__ import annotations
 
 from array import array
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .program import Op, Program
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import numpy as np
     from numpy.typing import NDArray
 
@@ -107,3 +109,11 @@ def _joined(parts: list[NDArray[np.int32]]) -> memoryview:
 
     joined: NDArray[np.int32] = np.concatenate(parts) if parts else np.zeros(0, dtype=np.int32)
     return joined.data
+
+
+def modelled_transfer_ns(copies: float, sent_bytes: float, params: Mapping[str, Any]) -> float:
+    """copies x copy_call_ns + bytes / copy_bandwidth: a model, nothing is sent.
+
+    One GB/s is one byte in a ns.
+    """
+    return float(copies * params["copy_call_ns"] + sent_bytes / params["copy_bandwidth"])

@@ -66,9 +66,10 @@ def prove(impl: Provable, config: PoolConfig, job: dict[str, Any]) -> dict[str, 
     if impl.kind == "control":
         return {"status": "ok", "operations": 0, "steps": 0}
     if impl.kind == "mistake":
-        from .mistakes import prove_mistake
+        from blockmark.rooms import part_of
 
-        return prove_mistake(cast("Implementation", impl), config, job)
+        found: dict[str, Any] = part_of("mistakes", "proof").prove_mistake(impl, config, job)
+        return found
     if (own := getattr(impl.source, "proof", "contract")) != "contract":
         from .engines import prove_engine
 

@@ -7,19 +7,8 @@ of this package and one probe.
 
 from __future__ import annotations
 
-from . import (
-    capacity,
-    conditions,
-    contention,
-    costs,
-    counters,
-    counts,
-    layouts,
-    mistakes,
-    pools,
-    rate,
-    shares,
-)
+from ...rooms import STUDIES, part_of
+from . import conditions, costs, counters, counts, pools, rate, shares
 from .row import Direction, Kind, Metric
 
 __all__ = [
@@ -44,10 +33,7 @@ METRICS: dict[str, Metric] = {
         counters.rows((*costs.ROWS, *pools.ROWS)),
         counts.ROWS,
         conditions.ROWS,
-        contention.ROWS,
-        capacity.ROWS,
-        layouts.ROWS,
-        mistakes.ROWS,
+        *(part_of(study, "metrics").ROWS for study in STUDIES),
     )
     for row in rows
 }

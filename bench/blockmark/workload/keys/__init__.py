@@ -2,18 +2,19 @@
 
 One row a key, with the range that is accepted. A value is checked here once, so
 that every later line may trust it. The keys of the replayed workloads stand in one file,
-those of each study in a file of its own.
+those of each study in its folder.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ...rooms import STUDIES as _NAMES
+from ...rooms import part_of
 from ..errors import ConfigError
-from . import capacity, contention, layout, mistakes
 from .key import Key, Value, nearest
 from .replayed import DEFAULT_MODELS, MODELS, REPLAYED, ROWS
-from .study import StudyKeys
+from .study_keys import StudyKeys
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -34,15 +35,7 @@ __all__ = [
 ]
 
 # A study is a workload that measures something else than the replay of a Program.
-_STUDIES: tuple[StudyKeys, ...] = (
-    contention.CONTENTION,
-    contention.FALSE_SHARING,
-    capacity.STUDY,
-    mistakes.STUDY,
-    layout.ROWS_STUDY,
-    layout.PACK_STUDY,
-)
-STUDIES: dict[str, StudyKeys] = {study.name: study for study in _STUDIES}
+STUDIES: dict[str, StudyKeys] = {name: part_of(name, "keys").KEYS for name in _NAMES}
 WORKLOADS = (*REPLAYED, *STUDIES)
 
 KEYS: dict[str, Key] = {

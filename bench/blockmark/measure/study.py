@@ -1,0 +1,84 @@
+"""How a study is measured: what its `measure` offers, and the jobs of its processes.
+
+A study makes its cells ready before any clock starts, proves in a process of its own that
+what it measures gives right answers, and measures a round. All else (the order of
+processes, resuming, what becomes of a crash, the run file) is the same for everything that
+is measured.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol, cast
+
+from blockmark.rooms import part_of
+
+from .machine import memory_limit
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from blockmark.workload.scenario import Cell
+    from blockmark_impls.registry import Implementation
+
+    from .plan import Pair
+    from .programs import Prepared
+
+KINDS = ("study-proof", "study-round")
+
+
+class Study(Protocol):
+    """What `measure` of a study offers."""
+
+    KIND: str
+    """The kind of implementation that it measures."""
+    REPEATS: bool
+    """Whether rounds can differ; exact counts are taken once."""
+
+    def prepare(self, cell: Cell, folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
+        """What a worker's job needs, as plain JSON, and facts for the run file.
+
+        Large inputs are files in `folder`, which is to be made. Raises ConfigError for a cell
+        that can't be measured.
+        """
+
+    def prove(self, impl: Implementation, job: Mapping[str, Any]) -> dict[str, Any]:
+        """In a worker: `status` ok with `operations` and `steps`; or wrong or unavailable
+        with a `reason`. The job has `params`, `study` (what was prepared), `seed`, `quick`.
+        """
+
+    def measure(self, impl: Implementation, job: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+        """In a worker: metric name -> a value and maybe a mean, a histogram, or a reason."""
+
+    def extra_time_s(self, params: Mapping[str, Any]) -> float:
+        """Seconds that a round needs beyond the ordinary, by its cell."""
+
+
+def study_of(workload: str) -> Study:
+    """How a study is measured, imported when it is asked for."""
+    return cast("Study", part_of(workload, "measure"))
+
+
+def study_job(
+    kind: str, pair: Pair, prepared: Prepared, *, seed: int, quick: bool
+) -> dict[str, Any]:
+    """The request to a worker that proves or measures one pair."""
+    assert kind in KINDS
+    return {
+        "kind": kind,
+        "impl": pair.subject.target,
+        "workload": pair.cell.study,
+        "params": pair.cell.values,
+        "study": prepared.jobs[pair.cell.key],
+        "seed": seed,
+        "quick": quick,
+        "memory_limit": memory_limit(),
+    }
+
+
+def do_study_job(impl: Implementation, job: dict[str, Any]) -> dict[str, Any]:
+    """The result of such a job, as the run's journal keeps it."""
+    study = study_of(job["workload"])
+    if job["kind"] == "study-proof":
+        return study.prove(impl, job)
+    return {"status": "ok", "metrics": study.measure(impl, job)}

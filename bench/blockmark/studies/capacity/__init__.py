@@ -1,0 +1,1 @@
+"""What a memory budget holds, by the way in which it is divided."""

@@ -1,0 +1,1 @@
+"""Threads or coroutines that share one pool of free blocks."""

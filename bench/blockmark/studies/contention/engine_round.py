@@ -1,0 +1,138 @@
+"""One round of an engine in Python under coroutines or threads."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from blockmark.measure.probes.histograms import as_json, new_histogram
+
+from .engine_load import (
+    Load,
+    Tally,
+    pairs_each,
+    repeat,
+    run_coroutines,
+    run_paced,
+    run_threads,
+)
+from .threads import kernel_share
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_GIL = "the interpreter runs one thread at a time, so Python's threads never run at once"
+_LOOP = "coroutines of one loop take turns by nature"
+_BLOCKS, _PAIRS, _LATENCIES = 7, 2_000, 11_000
+_QUICK_BLOCKS, _QUICK_PAIRS, _QUICK_LATENCIES = 3, 500, 1_500
+
+
+def measure_engine(
+    source: Any, parameters: Mapping[str, Any], job: Mapping[str, Any]
+) -> dict[str, dict[str, Any]]:
+    """Every metric of the study that an engine in Python has."""
+    params, quick = job["params"], job["quick"]
+    load = load_of(params, shares=source.shares)
+    if rate := params["request_rate"]:
+        seconds = min(params["stretch_seconds"], 0.05) if quick else params["stretch_seconds"]
+        latency = new_histogram()
+        tally = run_paced(_engine(source, parameters, params), load, rate, seconds, latency)
+        return {
+            "take_latency_ns": {"histogram": as_json(latency)},
+            "pairs_per_s": {"value": tally.pairs / tally.wall_ns * 1e9},
+            "cpu_share_at_rate": {"value": tally.cpu_ns / tally.wall_ns},
+            "refused_share": {"value": _refused(tally)},
+        }
+    by_coroutines = bool(params["coroutines"])
+    run = run_coroutines if by_coroutines else run_threads
+    each = pairs_each(load.workers, _QUICK_PAIRS if quick else _PAIRS)
+
+    def one() -> Tally:
+        # An asyncio.Lock belongs to the loop that it first waited in, so each has its engine.
+        return run(_engine(source, parameters, params), load, each)
+
+    tallies = repeat(_QUICK_BLOCKS if quick else _BLOCKS, one)
+    if not tallies:
+        return {"refused_share": {"value": 1.0}}
+    cpu = [tally.cpu_ns / tally.pairs for tally in tallies]
+    found: dict[str, dict[str, Any]] = {
+        "cpu_ns_per_pair": {"value": min(cpu), "mean": sum(cpu) / len(cpu)},
+        "pairs_per_s": {"value": max(tally.pairs / tally.wall_ns for tally in tallies) * 1e9},
+        "refused_share": {"value": sum(map(_refused, tallies)) / len(tallies)},
+        "voluntary_switches_per_s": {"value": _per_s(tallies, "voluntary")},
+        "involuntary_switches_per_s": {"value": _per_s(tallies, "involuntary")},
+        "kernel_share": kernel_share(
+            sum(tally.user_ns for tally in tallies), sum(tally.kernel_ns for tally in tallies)
+        ),
+        "overlap_share": {"unavailable": _LOOP if by_coroutines else _GIL},
+    }
+    found |= _latency(source, parameters, params, load, quick)
+    if (waited := waited_share(source, parameters, params, load, each)) is not None:
+        found["waited_share"] = {"value": waited}
+    return found
+
+
+def load_of(params: Mapping[str, Any], *, shares: bool) -> Load:
+    """The requests of a cell: `batch` blocks each, half of them of a prompt where shared."""
+    size, batch = params["block_size"], params["batch"]
+    workers = params["coroutines"] or params["threads"]
+    prompt = batch // 2 * size if shares else 0
+    return Load(workers, batch * size, prompt, params["think_ns"])
+
+
+def waited_share(
+    source: Any, parameters: Mapping[str, Any], params: Mapping[str, Any], load: Load, each: int
+) -> float | None:
+    """The share of acquisitions that waited; None for an engine without a lock."""
+    from blockmark_impls.contention.counted_lock import CountedAsyncLock, CountedThreadLock
+
+    if not source.lock_class:
+        return None
+    kind: Any = CountedAsyncLock if source.lock_class == "asyncio" else CountedThreadLock
+    locks: list[Any] = []
+
+    def make() -> Any:
+        locks.append(kind())
+        return locks[-1]
+
+    engine = _engine(source, parameters, params, make)
+    run = run_coroutines if params["coroutines"] else run_threads
+    run(engine, load, each)
+    return float(locks[-1].waited / locks[-1].acquired)
+
+
+def _latency(
+    source: Any, parameters: Mapping[str, Any], params: Mapping[str, Any], load: Load, quick: bool
+) -> dict[str, dict[str, Any]]:
+    """Each allocate timed alone, in a pass of its own."""
+    each = pairs_each(load.workers, _QUICK_LATENCIES if quick else _LATENCIES)
+    engine = _engine(source, parameters, params)
+    if params["coroutines"]:
+        latency = new_histogram()
+        run_coroutines(engine, load, each, latency)
+        return {"take_latency_ns": {"histogram": as_json(latency)}}
+    from blockmark.runs.histogram import Histogram
+
+    own = [new_histogram() for _ in range(load.workers)]
+    run_threads(engine, load, each, own)
+    merged = Histogram()
+    for one in own:
+        merged.merge(one.counts(), one.max_value)
+    return {"take_latency_ns": {"histogram": as_json(merged)}}
+
+
+def _engine(
+    source: Any, parameters: Mapping[str, Any], params: Mapping[str, Any], lock: Any = None
+) -> Any:
+    return source.make(params["total_blocks"], params["block_size"], parameters, lock)
+
+
+def _refused(tally: Tally) -> float:
+    return tally.refused / (tally.pairs + tally.refused)
+
+
+def _per_s(tallies: list[Tally], name: str) -> float:
+    return float(
+        sum(getattr(tally, name) for tally in tallies)
+        / sum(tally.wall_ns for tally in tallies)
+        * 1e9
+    )

@@ -1,0 +1,325 @@
+"""The view of the study of contention: threads, coroutines, or requests at a stated rate."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from blockmark.report.compared import factor, ratio_between, shown_less
+from blockmark.report.numbers import count, percent, significant, with_unit
+from blockmark.report.picture import Drawn
+from blockmark.report.setting import number
+from blockmark.report.study_table import StudyColumn, study_table
+from blockmark.report.sweep import Sweep
+from blockmark.report.table import Table
+from blockmark.runs.model import Cell, Run, Setting
+
+from .charts import LinePanel, TailPanel, draw_lines, draw_tails
+
+QUESTION = (
+    "What does a pool of free blocks cost when several threads or coroutines share it, and which "
+    "scheme keeps them least from their work?"
+)
+METHOD = (
+    "Threads are pinned and start together in windows of about 150 us; only windows count in "
+    "which every thread began at once, was never displaced by the kernel, and never stood still "
+    "for longer than a limit. What is said of the whole stretch has all disturbances in it. "
+    "Engines in Python are timed by the process's CPU time."
+)
+_THREADS = (
+    StudyColumn("pairs_per_s", "pairs/s", titled=True),
+    StudyColumn("pair_ns", "pair"),
+    StudyColumn("take_latency_undisturbed_ns.p50", "take p50"),
+    StudyColumn("take_latency_undisturbed_ns.p99", "p99"),
+    StudyColumn("take_latency_undisturbed_ns.p99.9", "p99.9"),
+    StudyColumn("take_latency_ns.p99.9", "all p99.9"),
+    StudyColumn("cpu_ns_per_pair", "CPU/pair"),
+    StudyColumn("fairness", "fairness"),
+    StudyColumn("voluntary_switches_per_s", "sleeps/s", titled=True),
+    StudyColumn("kernel_share", "kernel"),
+    StudyColumn("waited_share", "waited"),
+    StudyColumn("stranded_blocks", "stranded", titled=True),
+    StudyColumn("overlap_share", "overlap"),
+)
+_COROUTINES = (
+    StudyColumn("cpu_ns_per_pair", "CPU/pair"),
+    StudyColumn("pairs_per_s", "pairs/s", titled=True),
+    StudyColumn("waited_share", "waited"),
+    StudyColumn("kernel_share", "kernel"),
+    StudyColumn("take_latency_ns.p50", "allocate p50"),
+    StudyColumn("take_latency_ns.p99", "p99"),
+    StudyColumn("take_latency_ns.p99.9", "p99.9"),
+)
+_RATES = (
+    StudyColumn("cpu_share_at_rate", "of a core"),
+    StudyColumn("pairs_per_s", "served/s", titled=True),
+    StudyColumn("take_latency_ns.p50", "take p50"),
+    StudyColumn("take_latency_ns.p90", "p90"),
+    StudyColumn("take_latency_ns.p99", "p99"),
+    StudyColumn("voluntary_switches_per_s", "sleeps/s", titled=True),
+)
+_LEGEND_THREADS = (
+    "p50 to p99.9: time of a take in windows in which all threads ran, below 30 ns that of the "
+    "clock; all: over the whole stretch, disturbances included, as is kernel. sleeps: context "
+    "switches of threads that waited. overlap: windows in which all threads ran."
+)
+
+
+def load_words(settings: Sequence[Setting]) -> str:
+    """`1 to 4 threads, batches of 1, think time 0 to 2,000 ns, 65,536 blocks`."""
+    parts = []
+    coroutines = _range(settings, "coroutines")
+    if coroutines == "0":
+        threads = _range(settings, "threads")
+        parts.append(f"{threads} {'thread' if threads == '1' else 'threads'}")
+    else:
+        parts.append(f"{coroutines} {'coroutine' if coroutines == '1' else 'coroutines'}")
+    parts.append(f"batches of {_range(settings, 'batch')}")
+    if (think := _range(settings, "think_ns")) not in ("", "0"):
+        parts.append(f"think time {think} ns")
+    if (rate := _range(settings, "request_rate")) not in ("", "0"):
+        parts.append(f"{rate} requests/s")
+    parts.append(f"{_range(settings, 'total_blocks')} blocks")
+    return ", ".join(parts)
+
+
+def tables(run: Run, sweep: Sweep) -> list[Table]:
+    """A table a think time with a group a number of threads; one of coroutines, one of rates."""
+    made = []
+    for caption, columns, settings in _parts(sweep.settings):
+        table = study_table(run, settings, columns, caption=caption)
+        groups = zip(table.groups, settings, strict=True)
+        named = tuple(replace(group, title=_title(setting)) for group, setting in groups)
+        notes = (_LEGEND_THREADS,) if columns is _THREADS else ()
+        made.append(replace(table, groups=named, notes=notes))
+    return made
+
+
+def sentences(run: Run, sweep: Sweep) -> list[str]:
+    """The proof first, then who is ahead where, what a lock costs coroutines, what rates take."""
+    said = [*_overlap(run, sweep), *_oversubscribed(sweep)]
+    for setting in sweep.settings:
+        if _is_threads(setting) and _number(setting, "threads") > 1:
+            said += _ahead(run, setting)
+    said += _coroutines(run, [one for one in sweep.settings if _number(one, "coroutines")])
+    said += _rates(run, [one for one in sweep.settings if _number(one, "request_rate")])
+    return said
+
+
+def draw(run: Run, sweep: Sweep) -> Iterator[tuple[str, str, str, Drawn]]:
+    """Throughput and latency of threads; cost and latency of coroutines; shares at rates."""
+    place = sweep.scenario
+    threads = [setting for setting in sweep.settings if _is_threads(setting)]
+    panels = [
+        LinePanel(
+            caption,
+            "threads",
+            "pairs_per_s",
+            tuple(group),
+            "threads",
+            "pairs of take and give a second",
+            most_at_once=_most_at_once(group),
+        )
+        for caption, _, group in _parts(threads)
+    ]
+    title = f"Throughput against threads: {place}"
+    if data := draw_lines(run, panels, title):
+        yield "throughput", title, _THROUGHPUT, data
+    title = f"Time to get blocks: {place}"
+    proved = [one for one in threads if not one.facts.get("oversubscribed")]
+    most = max((_number(one, "threads") for one in proved), default=0)
+    tails = [
+        TailPanel(
+            f"{_title(one)}, think {count(_number(one, 'think_ns'))} ns",
+            one,
+            "take_latency_undisturbed_ns",
+        )
+        for one in proved
+        if _number(one, "threads") == most > 1
+    ]
+    if data := draw_tails(run, tails, title):
+        yield "latency", title, _TAILS, data
+    yield from _draw_coroutines(run, sweep, place)
+
+
+_THROUGHPUT = (
+    "Batches that all threads together take and give back in a second, over windows in which all "
+    "of them ran. Where it is grey there are more threads than processors: they take turns, and "
+    "nothing proves overlap. "
+    "Both axes are logarithmic: twice the threads at twice the height is a scheme that scales."
+)
+_TAILS = (
+    "Which share of takes lasts longer than the time on the axis, all rounds together, over "
+    "windows in which all threads ran. Below 30 ns, in grey, it is the clock that is measured."
+)
+
+
+def _draw_coroutines(run: Run, sweep: Sweep, place: str) -> Iterator[tuple[str, str, str, Drawn]]:
+    found = tuple(one for one in sweep.settings if _number(one, "coroutines"))
+    panels = [
+        LinePanel(
+            "CPU time of a pair", "coroutines", "cpu_ns_per_pair", found, "coroutines", "time"
+        ),
+        LinePanel(
+            "median time to get blocks",
+            "coroutines",
+            "take_latency_ns.p50",
+            found,
+            "coroutines",
+            "",
+        ),
+    ]
+    title = f"Coroutines behind one lock: {place}"
+    if data := draw_lines(run, panels, title):
+        yield "coroutines", title, "On logarithmic axes, against the number of coroutines.", data
+
+
+def _most_at_once(settings: Sequence[Setting]) -> float | None:
+    """The most threads that had a processor each, if others had none."""
+    beyond = [one for one in settings if one.facts.get("oversubscribed")]
+    cores = number(beyond[0].facts, "cores_usable") if beyond else None
+    return None if cores is None else float(cores)
+
+
+def _parts(
+    settings: Sequence[Setting],
+) -> list[tuple[str, tuple[StudyColumn, ...], list[Setting]]]:
+    """Settings that belong in one table, with its caption and columns."""
+    found: dict[tuple[str, tuple[StudyColumn, ...]], list[Setting]] = {}
+    for setting in settings:
+        key: tuple[str, tuple[StudyColumn, ...]]
+        if _number(setting, "request_rate"):
+            key = "At stated request rates", _RATES
+        elif _number(setting, "coroutines"):
+            key = "Coroutines of one event loop", _COROUTINES
+        else:
+            think = _number(setting, "think_ns")
+            key = (f"Think time {count(think)} ns" if think else "No think time"), _THREADS
+        found.setdefault(key, []).append(setting)
+    return [(caption, columns, group) for (caption, columns), group in found.items()]
+
+
+def _title(setting: Setting) -> str:
+    if rate := _number(setting, "request_rate"):
+        return f"{count(rate)} requests/s"
+    if coroutines := _number(setting, "coroutines"):
+        return f"{count(coroutines)} {'coroutine' if coroutines == 1 else 'coroutines'}"
+    threads = _number(setting, "threads")
+    text = f"{count(threads)} {'thread' if threads == 1 else 'threads'}"
+    cores = number(setting.facts, "cores_usable")
+    if setting.facts.get("oversubscribed") and cores is not None:
+        text += f" (oversubscribed: {count(cores)} processors)"
+    return text
+
+
+def _is_threads(setting: Setting) -> bool:
+    return not (_number(setting, "coroutines") or _number(setting, "request_rate"))
+
+
+def _number(setting: Setting, name: str) -> float:
+    return number(setting.params, name) or 0.0
+
+
+def _range(settings: Sequence[Setting], name: str) -> str:
+    numbers = [_number(setting, name) for setting in settings if name in setting.params]
+    if not numbers:
+        return ""
+    return " to ".join(dict.fromkeys(count(end) for end in (min(numbers), max(numbers))))
+
+
+def _overlap(run: Run, sweep: Sweep) -> list[str]:
+    shares = [
+        value
+        for setting in sweep.settings
+        if _is_threads(setting) and _number(setting, "threads") > 1
+        for cell in run.cells_of(setting.key)
+        if (value := _value(cell, "overlap_share")) is not None
+    ]
+    if not shares:
+        return []
+    ends = dict.fromkeys(percent(end) for end in (min(shares), max(shares)))
+    return [f"Proof of overlap: all threads ran at once in {' to '.join(ends)} of the windows."]
+
+
+def _oversubscribed(sweep: Sweep) -> list[str]:
+    beyond = [one for one in sweep.settings if one.facts.get("oversubscribed")]
+    if not beyond:
+        return []
+    counts = sorted({_number(one, "threads") for one in beyond})
+    words = ", ".join(count(each) for each in counts)
+    cores = number(beyond[0].facts, "cores_usable") or 0
+    return [
+        f"Oversubscribed: {words} threads on {count(cores)} processors take turns, so nothing "
+        "proves that they overlap, and single rounds differ much."
+    ]
+
+
+def _ahead(run: Run, setting: Setting) -> list[str]:
+    """The scheme with the most pairs, if rounds show that it has; nothing if they can't."""
+    metric = "pairs_per_s"
+    ranked = sorted(
+        (cell for cell in run.cells_of(setting.key) if _value(cell, metric)),
+        key=lambda cell: -(_value(cell, metric) or 0.0),
+    )
+    if len(ranked) < 2 or any(
+        ratio_between(ranked[0], other, metric).approximate for other in ranked[1:]
+    ):
+        return []
+    first, second, last = ranked[0], ranked[1], ranked[-1]
+    where = f"{_title(setting)}, think time {count(_number(setting, 'think_ns'))} ns"
+    if factor(first, second, metric):
+        who = f"{first.impl} does most"
+    else:
+        who = f"{first.impl} and {second.impl} do not differ for certain"
+    text = f"{where}: {who}, {significant((_value(first, metric) or 0.0) / 1e6)} million pairs/s"
+    if more := factor(first, last, metric):
+        text += f", {more} those of {last.impl}"
+    return [f"{text}."]
+
+
+def _coroutines(run: Run, settings: Sequence[Setting]) -> list[str]:
+    said = []
+    waits: dict[str, list[float]] = {}
+    for setting in settings:
+        for cell in run.cells_of(setting.key):
+            if (share := _value(cell, "waited_share")) is not None:
+                waits.setdefault(cell.impl, []).append(share)
+    for name, shares in waits.items():
+        ends = dict.fromkeys(percent(end) for end in (min(shares), max(shares)))
+        said.append(f"{name}: {' to '.join(ends)} of acquisitions waited.")
+    for setting in settings[-1:]:
+        metric = "cpu_ns_per_pair"
+        cells = {cell.impl: cell for cell in run.cells_of(setting.key) if _value(cell, metric)}
+        free, locked = cells.get("no-lock/py"), cells.get("async-lock/py")
+        if free and locked and shown_less(free, locked, metric):
+            whole = _value(locked, metric) or 0.0
+            lock = whole - (_value(free, metric) or 0.0)
+            said.append(
+                f"{_title(setting)}: the asyncio.Lock costs {with_unit(lock, 'ns')} of CPU a "
+                f"pair, of {with_unit(whole, 'ns')}."
+            )
+    faults = settings[0].facts.get("known_faults") if settings else None
+    if isinstance(faults, str) and faults:
+        said.append(f"Known faults of the engines, each shown before anything was timed: {faults}.")
+    return said
+
+
+def _rates(run: Run, settings: Sequence[Setting]) -> list[str]:
+    said = []
+    for setting in settings:
+        shares = [
+            share
+            for cell in run.cells_of(setting.key)
+            if (share := _value(cell, "cpu_share_at_rate")) is not None
+        ]
+        if shares:
+            said.append(
+                f"At {_title(setting)} the pool takes {percent(min(shares))} to "
+                f"{percent(max(shares))} of a core, by scheme."
+            )
+    return said
+
+
+def _value(cell: Cell, address: str) -> float | None:
+    found = cell.metric(address) if cell.ok else None
+    return found.value if found is not None else None

@@ -1,0 +1,1 @@
+"""Threads that write their own counts on common cache lines."""

@@ -1,0 +1,102 @@
+"""The view of the study of false sharing: what neighbours on one cache line cost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from blockmark.report.compared import factor
+from blockmark.report.numbers import count, counted, percent, with_unit
+from blockmark.report.picture import Drawn
+from blockmark.report.setting import number
+from blockmark.report.study_table import StudyColumn, study_table
+from blockmark.report.sweep import Sweep
+from blockmark.report.table import Table
+from blockmark.runs.model import Cell, Run, Setting
+
+from .charts import draw_bars
+
+QUESTION = "What does it cost when threads write their own counts on cache lines that they share?"
+METHOD = (
+    "Threads are pinned and start together in windows of about 150 us; only windows count in "
+    "which every thread began at once, was never displaced, and never stood still. The same with "
+    "one thread is measured in the same process."
+)
+_COLUMNS = (
+    StudyColumn("write_ns", "a write"),
+    StudyColumn("write_alone_ns", "alone"),
+    StudyColumn("sharing_slowdown", "times slower"),
+    StudyColumn("write_overlap_share", "overlap"),
+)
+# Two threads of one core hand a line over within their own first-level cache.
+_ONE_CORE_NS = 40.0
+_CAPTION = (
+    "Each bar is how many times longer a write takes with all threads than with one alone, on a "
+    "logarithmic axis; a bar of no length is no false sharing. Grey: the range of the rounds."
+)
+
+
+def load_words(settings: Sequence[Setting]) -> str:
+    """`2 threads, each writing counts of its own`."""
+    found = [number(setting.params, "threads") or 0 for setting in settings]
+    words = " to ".join(dict.fromkeys(count(end) for end in (min(found), max(found))))
+    return f"{words} threads, each writing counts of its own"
+
+
+def tables(run: Run, sweep: Sweep) -> list[Table]:
+    """One table, a group a number of threads."""
+    return [study_table(run, sweep.settings, _COLUMNS)]
+
+
+def sentences(run: Run, sweep: Sweep) -> list[str]:
+    """The proof, the machine's hand-over, and packed against padded."""
+    cells = [cell for setting in sweep.settings for cell in run.cells_of(setting.key)]
+    said = []
+    shares = [v for cell in cells if (v := _value(cell, "write_overlap_share")) is not None]
+    if shares:
+        ends = dict.fromkeys(percent(end) for end in (min(shares), max(shares)))
+        said.append(
+            f"Proof of overlap: all threads ran at once in {' to '.join(ends)} of the windows."
+        )
+    pings = [v for cell in cells if (v := _value(cell, "ping_pong_ns")) is not None]
+    if pings:
+        about = (
+            "so both may be threads of one core, which share their caches and pay little"
+            if min(pings) < _ONE_CORE_NS
+            else "so they are cores of their own"
+        )
+        said.append(
+            f"A line goes from one processor to the other and back in "
+            f"{with_unit(min(pings), 'ns')} at best, {about}."
+        )
+    for setting in sweep.settings:
+        said += _packed(run, setting)
+    return said
+
+
+def draw(run: Run, sweep: Sweep) -> Iterator[tuple[str, str, str, Drawn]]:
+    """Bars of the setting with the most threads."""
+    setting = max(sweep.settings, key=lambda one: number(one.params, "threads") or 0)
+    title = f"Writes on common lines: {sweep.scenario}"
+    if data := draw_bars(run, setting, ["sharing_slowdown"], title):
+        yield "false-sharing", title, _CAPTION, data
+
+
+def _packed(run: Run, setting: Setting) -> list[str]:
+    """Counters 8 bytes apart against 64, where both were measured."""
+    said = []
+    cells = {cell.impl: cell for cell in run.cells_of(setting.key) if _value(cell, "write_ns")}
+    for name in ("counter", "atomic-counter"):
+        packed = cells.get(f"{name}/cpp[stride=8]")
+        padded = cells.get(f"{name}/cpp[stride=64]")
+        if packed and padded and (told := factor(packed, padded, "write_ns")):
+            threads = counted(number(setting.params, "threads") or 0, "thread")
+            said.append(
+                f"{name}, {threads}: 8 bytes apart a write takes {told} what it takes 64 bytes "
+                "apart."
+            )
+    return said
+
+
+def _value(cell: Cell, address: str) -> float | None:
+    found = cell.metric(address) if cell.ok else None
+    return found.value if found is not None else None

@@ -1,0 +1,1 @@
+"""Forms in which the block tables of a batch go to the device."""

@@ -1,0 +1,1 @@
+"""What a known mistake costs: the wrong version beside the right one."""
