@@ -130,6 +130,15 @@ def test_a_clean_tree_against_its_own_commit_says_so(repo: Path) -> None:
     assert "without changes: both sides are equal" in " ".join(done.stdout.split())
 
 
+def test_a_declared_reuse_order_that_changed_is_named(tmp_path: Path) -> None:
+    made = repository(tmp_path / "repo", mine_py=MANAGER)
+    commit(made, "no order", mine_py=MANAGER.replace("pass", 'reuse_order = "unspecified"'))
+    words = ("--impl", "mine=mine.py:Mine", "--baseline-rev", "HEAD~1", "--rounds", "6")
+    done = blockmark("check", tiny(tmp_path), *words, cwd=made)
+    said = " ".join(done.stdout.split())
+    assert "tiny mine: declared reuse order LIFO before, unspecified now" in said
+
+
 def test_a_baseline_whose_helper_is_missing_is_told_and_no_new_cell(tmp_path: Path) -> None:
     # As where the helper is a submodule or was never committed.
     made = repository(tmp_path / "repo", mine_py=ENTRY)
