@@ -92,7 +92,8 @@ def test_a_flat_table_holds_a_higher_rate_than_hash_maps(tmp_path: Path) -> None
 def test_streaming_between_steps_is_proved(tmp_path: Path) -> None:
     words = "--set", "between=stream", "--set", "between_bytes=65536", "--impl", "vector/cpp"
     metrics = measured(tmp_path, tiny_rate(tmp_path), *words)["vector/cpp"]
-    assert metrics["streamed_bytes"]["value"] <= 65_536
+    # Halved until it fits, from the whole to a line.
+    assert metrics["streamed_bytes"]["value"] in {65_536 >> halvings for halvings in range(11)}
     assert metrics["streamed_bytes"]["unit"] == "bytes"
 
 
