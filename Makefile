@@ -53,8 +53,8 @@ types: $(VENV)/.native $(VENV)/.dev
 # A process for each processor, and the tests of a file in one of them; then those that compare
 # times, one after the other.
 unit: $(VENV)/.native $(VENV)/.dev
-	$(BIN)/python -m pytest -m 'not alone' --numprocesses logical --maxprocesses 4 --dist loadfile
-	$(BIN)/python -m pytest -m alone
+	$(BIN)/python -m pytest -m 'not alone' --durations=15 --numprocesses logical --maxprocesses 4 --dist loadfile
+	$(BIN)/python -m pytest -m alone --durations=5
 
 # As a user types it, so that a document names the command that made its numbers.
 BLOCKMARK := PATH="$(CURDIR)/$(BIN):$$PATH" blockmark
