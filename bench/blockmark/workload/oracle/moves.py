@@ -122,6 +122,28 @@ class Moves:
         for seq in rng.sample(free, min(len(free), 4)):
             yield Call("free", (seq,))
 
+    def refused_batches(self) -> Iterator[Call]:
+        """Batches of some widths in which the last entry alone breaks a rule: who looks at the
+        first entries alone serves them.
+        """
+        self.in_bulk = False
+        slots, rng = self.config.max_seqs, self.rng
+        for width in (around(rng, _WIDEST_BATCH), rng.choice((33, 65, _WIDEST_BATCH))):
+            if not (live := self._some_live()):
+                return
+            seqs = rng.choices(live, k=width - 1)
+            gone = self._free_slot()
+            wrong = rng.choice((slots, -1)) if gone is None or rng.random() < 0.3 else gone
+            if "lookup_slots" in self.weights:
+                places = [rng.choice((0, self._logical(seq))) for seq in seqs]
+                yield Call("lookup_slots", ((*seqs, wrong), (*places, 0)))
+                far = self.config.max_blocks_per_seq
+                yield Call("lookup_slots", ((*seqs, live[0]), (*places, far)))
+            if "append_slots" in self.weights:
+                yield Call("append_slots", ((*seqs[: slots - 1], wrong),))
+            rows = min(self._most_rows(), slots) - 1
+            yield Call("write_block_tables", ((*seqs[:rows], wrong),))
+
     def lengthen(self, blocks: int) -> Iterator[Call]:
         """A sequence of so many blocks, cut and dropped at its edges on the way down."""
         self.in_bulk = False
@@ -277,10 +299,12 @@ class Moves:
         return Call("lookup_slots", (seqs, tuple(self._logical(seq) for seq in seqs)))
 
     def _write_block_tables(self) -> Call:
-        # Rows are as wide as the widest: few of the long ones are packed at a time.
+        return Call("write_block_tables", (self._batch(self._most_rows()),))
+
+    def _most_rows(self) -> int:
+        """Rows are as wide as the widest: few of the long ones are packed at a time."""
         widest = max((len(t.blocks) for t in self.oracle.tables.values()), default=1)
-        most = min(self.config.max_seqs, max(2, 4096 // widest))
-        return Call("write_block_tables", (self._batch(most),))
+        return min(self.config.max_seqs, max(2, 4096 // widest))
 
     def _broken(self, name: str) -> Call:
         """A call that breaks a rule, or several at once: each operand is right or wrong."""

@@ -70,6 +70,7 @@ class Sized:
         """The program: from one edge to the next, with random calls at each."""
         yield from moves.calls(12)
         yield from moves.crowd(self.live)
+        yield from moves.refused_batches()
         yield from moves.calls(16)
         yield from moves.lengthen(self.length)
         yield from moves.calls(16)
