@@ -141,8 +141,8 @@ class Moves:
                 yield Call("lookup_slots", ((*seqs, live[0]), (*places, far)))
             if "append_slots" in self.weights:
                 yield Call("append_slots", ((*seqs[: slots - 1], wrong),))
-            rows = min(self._most_rows(), slots) - 1
-            yield Call("write_block_tables", ((*seqs[:rows], wrong),))
+            if "write_block_tables" in self.weights:
+                yield Call("write_block_tables", ((*seqs[: self._most_rows() - 1], wrong),))
 
     def lengthen(self, blocks: int) -> Iterator[Call]:
         """A sequence of so many blocks, cut and dropped at its edges on the way down."""
