@@ -92,17 +92,17 @@ def test_only_a_marked_object_is_an_answer(line: str, mark: str) -> None:
 
 def test_a_fault_of_our_own_is_not_told_as_the_class_s(tmp_path: Path) -> None:
     """One in a line of blockmark; one in a line of a class; one that a class's operation has."""
-    from blockmark.measure import worker
+    from blockmark.measure import failures
     from blockmark.measure.replay import bind
 
     def reason(code: str, name: str) -> str:
         try:
             exec(compile(code, name, "exec"), {"bind": bind})
         except Exception as error:
-            return worker.why_failed(error)
+            return failures.why_failed(error)
         raise AssertionError
 
-    ours = str(Path(worker.__file__).parent / "made_up.py")
+    ours = str(Path(failures.__file__).parent / "made_up.py")
     assert reason("x = missing", ours).startswith("a fault of blockmark's own")
     assert reason("x = 1 / 0", ours).startswith("a fault of blockmark's own")
     assert reason("x = missing", str(tmp_path / "mine.py")).startswith("NameError")

@@ -225,7 +225,7 @@ def test_a_worker_ends_a_class_that_spins(tmp_path: Path) -> None:
 
 
 SHORT = """
-from blockmark.measure.worker import why_failed
+from blockmark.measure.failures import why_failed
 
 def full():
     raise MemoryError("no free block")

@@ -14,7 +14,8 @@ from blockmark.measure import rate
 from blockmark.measure.probes import pace_shares
 from blockmark.measure.probes.between import BetweenError, Objects, bytes_that_fit, make_between
 from blockmark.measure.probes.collector import CollectorLog
-from blockmark.measure.probes.pacing import Pace, PythonPaced, pace_nothing, step_after
+from blockmark.measure.probes.pace import Pace
+from blockmark.measure.probes.pacing import PythonPaced, pace_nothing, step_after
 from blockmark.measure.probes.rate_search import (
     deserves_another_try,
     falls_far_behind,

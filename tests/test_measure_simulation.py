@@ -15,7 +15,6 @@ import pytest
 from blockmark.measure.plan import make_plan
 from blockmark.measure.probes.callgrind import Geometry, Valgrind, find_valgrind
 from blockmark.measure.programs import prepare
-from blockmark.measure.simulated import operations_in
 from blockmark.measure.simulation import Simulator, simulation_requests
 from blockmark.workload.program import Op, ProgramBuilder
 from blockmark.workload.scenario import parse_scenario
@@ -180,14 +179,14 @@ def test_operations_are_weighed_by_what_they_do() -> None:
     builder.step(phase=2)
     builder.run(Op.PACK, [0, 1])
     program = builder.build(period=2, units={1: 3, 2: 1}, width=8)
-    assert operations_in(program, 1) == 3
-    assert operations_in(program, 2) == 3 + 2 * 8
+    assert program.work_in(1) == 3
+    assert program.work_in(2) == 3 + 2 * 8
     # One operation that hands out 100 blocks is as much as 100.
     builder = ProgramBuilder()
     builder.step(phase=1)
     builder.run(Op.ALLOCATE, 0, 100)
     builder.run(Op.FREE, 0)
-    assert operations_in(builder.build(units={1: 100}), 1) == 100
+    assert builder.build(units={1: 100}).work_in(1) == 100
 
 
 REAL = find_valgrind()

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from blockmark import recorder as noting
 from blockmark.measure.proof.checker import Checker
 from blockmark.recorder import PoolRecorder, Recorder, VllmManagerRecorder
+from blockmark.workload import words
 from blockmark.workload.program import Op, ProgramError
 from blockmark.workload.recorded import describe
 from blockmark.workload.recording import load_recording
@@ -66,12 +66,10 @@ def random_life(recorder: Recorder, seed: int) -> None:
 
 
 def test_codes_are_those_of_programs() -> None:
-    names = [op.name for op in Op if hasattr(noting, f"_{op.name}")]
-    assert {name: getattr(noting, f"_{name}") for name in names} == {
-        name: Op[name] for name in names
-    }
+    names = [op.name for op in Op if hasattr(words, op.name)]
+    assert {name: getattr(words, name) for name in names} == {name: Op[name] for name in names}
     assert {"ALLOCATE", "APPEND", "FORK", "FREE", "TAKE", "GIVE"} <= set(names)
-    assert {noting.STEP, noting.OPERAND_C}.isdisjoint(set(Op))
+    assert {words.STEP, words.OPERAND_C}.isdisjoint(set(Op))
 
 
 def test_a_recording_by_hand(tmp_path: Path) -> None:
@@ -391,8 +389,8 @@ def test_a_bad_file_is_one_line(recording: Path, tmp_path: Path, how: str, said:
 def test_a_bad_file_ends_the_command(recording: Path, tmp_path: Path) -> None:
     path = tmp_path / "bad.program"
     path.write_bytes(damaged(recording.read_bytes(), "cut"))
-    for words in (("record", "bad.program"), ("run", "--program", "bad.program")):
-        done = blockmark(*words, cwd=tmp_path)
+    for asked in (("record", "bad.program"), ("run", "--program", "bad.program")):
+        done = blockmark(*asked, cwd=tmp_path)
         assert done.returncode == 2
         assert done.stderr.startswith("error: bad.program: the program is cut short")
         assert done.stderr.count("\n") == 1

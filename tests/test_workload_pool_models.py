@@ -13,7 +13,6 @@ from blockmark.measure.probes.free_blocks import (
     share_found,
 )
 from blockmark.measure.replay import bind
-from blockmark.measure.simulated import operations_in
 from blockmark.workload.measured import Measured
 from blockmark.workload.pool_models import (
     free_blocks,
@@ -198,8 +197,8 @@ def test_a_compaction_of_a_part_and_a_search_are_what_the_cell_says() -> None:
     assert {(code, a) for _, code, a, _, _ in operations["find_contiguous_ns"]} == {(Op.FIND, 7)}
     # A look through the pool counts as its 400 free blocks where effort is bounded.
     by_name = {measured.metrics[1]: measured.program for measured in free_space_programs(this)}
-    assert operations_in(by_name["compact_ns"], 1) == 400
-    assert operations_in(by_name["find_contiguous_ns"], 1) % 400 == 0
+    assert by_name["compact_ns"].work_in(1) == 400
+    assert by_name["find_contiguous_ns"].work_in(1) % 400 == 0
 
 
 def test_counts_of_free_blocks_by_hand() -> None:

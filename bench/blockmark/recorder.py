@@ -20,21 +20,31 @@ from __future__ import annotations
 from array import array
 from typing import TYPE_CHECKING, Any
 
+from .workload.words import (
+    ALLOCATE,
+    APPEND,
+    CAN_ALLOCATE,
+    DROP_FRONT,
+    EXTEND,
+    FORK,
+    FREE,
+    GIVE,
+    LOOKUP,
+    MOST_A,
+    OPERAND_C,
+    PACK,
+    STEP,
+    TAKE,
+    TRUNCATE,
+    A,
+    B,
+)
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from pathlib import Path
 
     from blockmark_impls.contract import PoolConfig
-
-# A noted operation is one word: its code in 6 bits, `a` in 26, `b` in the rest. The codes are
-# those of workload/program.py, which is not imported here; a test holds them together.
-_A, _B = 6, 32
-_MOST_A = (1 << (_B - _A)) - 1
-(_CAN_ALLOCATE, _ALLOCATE, _APPEND, _EXTEND, _TRUNCATE, _DROP_FRONT, _FORK, _FREE, _LOOKUP) = range(
-    9
-)
-_PACK, _TAKE, _GIVE = 10, 11, 12
-OPERAND_C, STEP = 62, 63
 
 
 class Log:
@@ -72,8 +82,8 @@ class Recorder:
     """
 
     def __init__(self, manager: Any, config: PoolConfig) -> None:
-        if config.max_seqs > _MOST_A:
-            raise ValueError(f"max_seqs = {config.max_seqs:,} is more than {_MOST_A:,}")
+        if config.max_seqs > MOST_A:
+            raise ValueError(f"max_seqs = {config.max_seqs:,} is more than {MOST_A:,}")
         self.config = config
         self._log = Log()
         self._start = _live(manager, config)
@@ -134,10 +144,10 @@ class VllmManagerRecorder:
                 self.prefix_hit_blocks += hit // self.block_size
                 seq = self._unused.pop() if self._unused else len(seq_of)
                 seq_of[request_id] = seq
-                note(_ALLOCATE | seq << _A | tokens << _B)
+                note(ALLOCATE | seq << A | tokens << B)
             elif tokens > known:
                 seq, more = seq_of[request_id], tokens - known
-                note(_APPEND | seq << _A if more == 1 else _EXTEND | seq << _A | more << _B)
+                note(APPEND | seq << A if more == 1 else EXTEND | seq << A | more << B)
             else:
                 return found
             tokens_of[request_id] = tokens
@@ -154,7 +164,7 @@ class VllmManagerRecorder:
             if seq is not None:
                 del self._tokens[request.request_id]
                 self._unused.append(seq)
-                note(_FREE | seq << _A)
+                note(FREE | seq << A)
             return answer
 
         return recorded
@@ -198,7 +208,7 @@ class PoolRecorder:
         self.pool: Any = _Watched(
             pool,
             {
-                self.take_name: self._wrap(getattr(pool, self.take_name), _TAKE),
+                self.take_name: self._wrap(getattr(pool, self.take_name), TAKE),
                 self.give_name: self._wrap_give(getattr(pool, self.give_name)),
             },
         )
@@ -213,7 +223,7 @@ class PoolRecorder:
         def recorded(*args: Any) -> Any:
             blocks = method(*args)
             ids = ids_of(blocks)
-            words.append(code | len(ids) << _B)
+            words.append(code | len(ids) << B)
             words.extend(ids)
             return blocks
 
@@ -226,7 +236,7 @@ class PoolRecorder:
             kept = list(blocks)
             answer = method(kept)
             ids = freed(kept)
-            words.append(_GIVE | len(ids) << _B)
+            words.append(GIVE | len(ids) << B)
             words.extend(ids)
             return answer
 
@@ -284,7 +294,7 @@ def _watch(manager: Any, log: Log) -> dict[str, Callable[..., Any]]:
     def one(code: int, method: Callable[[int], Any]) -> Callable[[int], Any]:
         def recorded(a: int) -> Any:
             answer = method(a)
-            note(code | a << _A)
+            note(code | a << A)
             return answer
 
         return recorded
@@ -292,7 +302,7 @@ def _watch(manager: Any, log: Log) -> dict[str, Callable[..., Any]]:
     def two(code: int, method: Callable[[int, int], Any]) -> Callable[[int, int], Any]:
         def recorded(a: int, b: int) -> Any:
             answer = method(a, b)
-            note(code | a << _A | b << _B)
+            note(code | a << A | b << B)
             return answer
 
         return recorded
@@ -300,8 +310,8 @@ def _watch(manager: Any, log: Log) -> dict[str, Callable[..., Any]]:
     def fork(method: Callable[..., Any]) -> Callable[..., Any]:
         def recorded(parent: int, child: int, num_blocks: int | None = None) -> Any:
             answer = method(parent, child, num_blocks)
-            note(_FORK | parent << _A | child << _B)
-            note(OPERAND_C | (num_blocks or 0) << _B)
+            note(FORK | parent << A | child << B)
+            note(OPERAND_C | (num_blocks or 0) << B)
             return answer
 
         return recorded
@@ -309,26 +319,26 @@ def _watch(manager: Any, log: Log) -> dict[str, Callable[..., Any]]:
     def many(code: int, method: Callable[..., Any]) -> Callable[..., Any]:
         def recorded(seqs: Any, *others: Any) -> Any:
             answer = method(seqs, *others)
-            second = others[0] if code == _LOOKUP else None
+            second = others[0] if code == LOOKUP else None
             for at, seq in enumerate(seqs.tolist()):
-                note(code | seq << _A | (int(second[at]) << _B if second is not None else 0))
+                note(code | seq << A | (int(second[at]) << B if second is not None else 0))
             return answer
 
         return recorded
 
     makers: dict[str, tuple[Callable[..., Callable[..., Any]], int | None]] = {
         "can_allocate": (_blocks, None),
-        "allocate": (two, _ALLOCATE),
-        "append_slot": (one, _APPEND),
-        "extend": (two, _EXTEND),
-        "truncate": (two, _TRUNCATE),
-        "drop_front": (two, _DROP_FRONT),
-        "free": (one, _FREE),
-        "lookup": (two, _LOOKUP),
+        "allocate": (two, ALLOCATE),
+        "append_slot": (one, APPEND),
+        "extend": (two, EXTEND),
+        "truncate": (two, TRUNCATE),
+        "drop_front": (two, DROP_FRONT),
+        "free": (one, FREE),
+        "lookup": (two, LOOKUP),
         "fork": (fork, None),
-        "append_slots": (many, _APPEND),
-        "lookup_slots": (many, _LOOKUP),
-        "write_block_tables": (many, _PACK),
+        "append_slots": (many, APPEND),
+        "lookup_slots": (many, LOOKUP),
+        "write_block_tables": (many, PACK),
     }
     watched = {}
     for name, (make, code) in makers.items():
@@ -347,7 +357,7 @@ def _blocks(method: Callable[[int], Any], note: Callable[[int], None]) -> Callab
 
     def recorded(num_blocks: int) -> Any:
         answer = method(num_blocks)
-        note(_CAN_ALLOCATE | (num_blocks if num_blocks < _MOST_A else _MOST_A) << _A)
+        note(CAN_ALLOCATE | (num_blocks if num_blocks < MOST_A else MOST_A) << A)
         return answer
 
     return recorded

@@ -49,8 +49,6 @@ def count_allocations(
 
 
 def _of_steps(impl: Implementation, config: PoolConfig, job: dict[str, Any]) -> float | str:
-    from .simulated import steps_of
-
     entries = job["programs"].get("step", [])
     if not entries or "step" not in impl.models:
         return "there is no step to be counted"
@@ -63,5 +61,5 @@ def _of_steps(impl: Implementation, config: PoolConfig, job: dict[str, Any]) -> 
         return str(missing)
     replay.setup()
     cursor = Cursor(replay, program)
-    cursor.run(steps_of(program, _PRELUDE))
+    cursor.run(program.turn_of(_PRELUDE))
     return steady_allocations(cursor)

@@ -19,7 +19,8 @@ from blockmark.workload.program import Program
 from .probes import pace_shares
 from .probes.between import BetweenError, make_between
 from .probes.collector import CollectorLog
-from .probes.pacing import Pace, pace_nothing, step_after
+from .probes.pace import Pace
+from .probes.pacing import pace_nothing, step_after
 from .probes.rate_search import (
     deserves_another_try,
     falls_far_behind,
@@ -32,8 +33,8 @@ from .replay import MissingOperationsError, bind
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from .probes.pace import Between, Paced
     from .probes.pace_shares import Found
-    from .probes.pacing import Between, Paced
     from .subject_setup import SubjectSetup
 
 _STEP_METRICS = (

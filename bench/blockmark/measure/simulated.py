@@ -22,16 +22,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from blockmark.workload.program import Op, Program
+from blockmark.workload.program import Program
 from blockmark_impls.contract import PoolConfig
 from blockmark_impls.registry import resolve
 
 from .answers import Answers
 from .conditions import set_collector
+from .failures import one_line
 from .probes.timing import Cursor
 from .replay import MissingOperationsError, PythonReplay, bind
 from .subject_setup import SubjectSetup
-from .worker import one_line
 
 if TYPE_CHECKING:
     from blockmark_impls.registry import Implementation
@@ -42,7 +42,7 @@ _WITHOUT_COUNTERS = ("rate",)
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """How much is replayed of a program, in operations as `operations_in` counts them.
+    """How much is replayed of a program, in operations as `Program.work_in` counts them.
 
     At least `least` are counted, in whole periods, and no period of more than `most` is.
     Before that run a turn of the body, or `warm_up`, instrumented; and before that a turn
@@ -124,7 +124,7 @@ class _Cell(SubjectSetup):
 
     def simulate(self, label: str, program: Program, names: dict[int, str], *, pool: bool) -> None:
         """Replay a program and dump each of its phases."""
-        each = operations_in(program, program.period)
+        each = program.work_in(program.period)
         if each > self.effort.most:
             reason = f"a period of {each:,} operations is too long to be simulated"
             self.unavailable |= dict.fromkeys(names.values(), reason)
@@ -177,7 +177,7 @@ class _Cell(SubjectSetup):
         replay.setup()
         cursor = Cursor(replay, program)
         if self.effort.prelude:
-            cursor.run(steps_of(program, self.effort.prelude))
+            cursor.run(program.turn_of(self.effort.prelude))
         return cursor
 
     def _count(
@@ -195,7 +195,7 @@ class _Cell(SubjectSetup):
         region = _native.CallgrindRegion()
         _native.callgrind_start_instrumentation()
         try:
-            steps = steps_of(program, self.effort.warm_up)
+            steps = program.turn_of(self.effort.warm_up)
             _warm_up(cursor, steps)
             for phase in names:
                 if phase in program.units:
@@ -230,34 +230,6 @@ def _warm_up(cursor: Cursor, steps: int) -> None:
         cursor.replay.run_within(cursor.advance(steps), steps, 1, _Nowhere())
     else:
         cursor.run(steps)
-
-
-def operations_in(program: Program, steps: int) -> int:
-    """Operations in the body's first `steps` steps, at least 1.
-
-    Packing a row is one for each column, a look through a pool one for each free block, and a
-    period has at least as many as it has units.
-    """
-    first = program.setup_steps
-    runs = range(program.step_runs[first], program.step_runs[first + steps])
-    done = sum(_operations_of(program, run) for run in runs)
-    if steps == program.period:
-        done = max(done, round(sum(program.units.values())))
-    return max(1, done)
-
-
-def _operations_of(program: Program, run: int) -> int:
-    first, end = program.run_start[run], program.run_start[run + 1]
-    code = program.codes[run]
-    if code in (Op.FIND, Op.COMPACT):
-        return sum(max(1, blocks) for blocks in program.b[first:end])
-    return (end - first) * (max(1, program.width) if code == Op.PACK else 1)
-
-
-def steps_of(program: Program, operations: int) -> int:
-    """Steps of about so many operations: whole periods, and a turn of the body at most."""
-    periods = max(1, operations // operations_in(program, program.period))
-    return min(program.body_steps, periods * program.period)
 
 
 if __name__ == "__main__":

@@ -10,14 +10,14 @@ from __future__ import annotations
 import json
 import resource
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from blockmark_impls.contract import PoolConfig
 from blockmark_impls.registry import TargetError, resolve
 
 from .answers import Answers
-from .limits import limit_cpu_time, memory_is_short
+from .failures import why_failed
+from .limits import limit_cpu_time
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -116,46 +116,6 @@ def first_level_ns() -> float | None:
     except ImportError:
         return None
     return float(min(_native.probe_latency_ns(_CONTROL_BYTES) for _ in range(_CONTROL_TRIES)))
-
-
-def why_failed(error: BaseException) -> str:
-    """The reason of a job that an implementation's error ended."""
-    if isinstance(error, MemoryError) and memory_is_short():
-        limit = resource.getrlimit(resource.RLIMIT_AS)[0]
-        return f"out of memory: over the limit of {limit:,} bytes for one process"
-    return f"{_OURS if _is_ours(error) else ''}{one_line(error)}"
-
-
-_OURS = "a fault of blockmark's own, not of what it measures; please report it: "
-# What no call of a class or of native code raises: whatever else ends in a file of ours may be
-# the answer of one to how it was called.
-_OF_NO_CALL = (AssertionError, NameError, ImportError, ZeroDivisionError)
-
-
-def _is_ours(error: BaseException) -> bool:
-    """Whether an error was raised by a line of blockmark itself."""
-    frame = error.__traceback__
-    while frame and frame.tb_next:
-        frame = frame.tb_next
-    own = Path(__file__).parents[1]
-    return (
-        isinstance(error, _OF_NO_CALL)
-        and frame is not None
-        and own in Path(frame.tb_frame.f_code.co_filename).parents
-    )
-
-
-def one_line(error: BaseException) -> str:
-    """What an implementation raised, and where, for a reason."""
-    text = " ".join(str(error).split())[:400]
-    frame = error.__traceback__
-    while frame and frame.tb_next:
-        frame = frame.tb_next
-    where = ""
-    if frame:
-        code = frame.tb_frame.f_code
-        where = f" (in {Path(code.co_filename).name}:{frame.tb_lineno} {code.co_name})"
-    return f"{type(error).__name__}: {text}{where}" if text else f"{type(error).__name__}{where}"
 
 
 if __name__ == "__main__":

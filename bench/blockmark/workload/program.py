@@ -140,6 +140,31 @@ class Program:
                 break
         return step
 
+    def work_in(self, steps: int) -> int:
+        """Operations in the body's first `steps` steps, at least 1.
+
+        Packing a row is one for each column, a look through a pool one for each free block, and
+        a period has at least as many as it has units.
+        """
+        first = self.setup_steps
+        runs = range(self.step_runs[first], self.step_runs[first + steps])
+        done = sum(self._work_of(run) for run in runs)
+        if steps == self.period:
+            done = max(done, round(sum(self.units.values())))
+        return max(1, done)
+
+    def _work_of(self, run: int) -> int:
+        first, end = self.run_start[run], self.run_start[run + 1]
+        code = self.codes[run]
+        if code in (Op.FIND, Op.COMPACT):
+            return sum(max(1, blocks) for blocks in self.b[first:end])
+        return (end - first) * (max(1, self.width) if code == Op.PACK else 1)
+
+    def turn_of(self, work: int) -> int:
+        """Steps of about so much work: whole periods, and a turn of the body at most."""
+        periods = max(1, work // self.work_in(self.period))
+        return min(self.body_steps, periods * self.period)
+
     @property
     def num_operations(self) -> int:
         """Operations in all, set-up included."""

@@ -12,11 +12,11 @@ from itertools import chain, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from blockmark.recorder import OPERAND_C, STEP
 from blockmark_impls.contract import BlockManagerError, PoolConfig
 
 from .oracle.model import Oracle
 from .program import METHODS, Op, Program, ProgramBuilder, ProgramError
+from .words import MOST_A, MOST_CODE, OPERAND_C, STEP, A, B
 
 if TYPE_CHECKING:
     from array import array
@@ -166,15 +166,15 @@ def _add_runs(builder: ProgramBuilder, words: NDArray[np.int64]) -> None:
     """Words between two marks as runs of one code each."""
     import numpy as np
 
-    codes = words & 63
+    codes = words & MOST_CODE
     third = codes == OPERAND_C
     c = np.zeros(len(words), dtype=np.int64)
-    c[:-1][third[1:]] = words[1:][third[1:]] >> 32
+    c[:-1][third[1:]] = words[1:][third[1:]] >> B
     keep = ~third
     codes, c, words = codes[keep], c[keep], words[keep]
     if not len(words):
         return
-    a, b = (words >> 6) & ((1 << 26) - 1), words >> 32
+    a, b = words >> A & MOST_A, words >> B
     edges = [0, *(np.flatnonzero(np.diff(codes)) + 1).tolist(), len(codes)]
     for first, end in pairwise(edges):
         part = slice(first, end)
@@ -204,7 +204,7 @@ def _close(
 def _alive(start: Mapping[int, int], noted: NDArray[np.int64]) -> set[int]:
     alive = set(start)
     for word in noted.tolist():
-        code, a, b = word & 63, (word >> 6) & ((1 << 26) - 1), word >> 32
+        code, a, b = word & MOST_CODE, word >> A & MOST_A, word >> B
         if code == Op.ALLOCATE:
             alive.add(a)
         elif code == Op.FORK:
@@ -221,8 +221,8 @@ def _handouts(words: array[int]) -> tuple[list[list[tuple[Op, list[int]]]], list
     at = 0
     while at < len(words):
         word = words[at]
-        code = word & 63
-        count = 0 if code == STEP else word >> 32
+        code = word & MOST_CODE
+        count = 0 if code == STEP else word >> B
         calls.append((code, list(words[at + 1 : at + 1 + count])))
         at += 1 + count
     if calls and calls[0][0] != STEP and calls[-1][0] == STEP:

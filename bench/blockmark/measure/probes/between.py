@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from .pacing import Between
+    from .pace import Between
 
 # Streaming for longer would itself keep a loop from holding its rate.
 _SHARE_OF_INTERVAL = 4

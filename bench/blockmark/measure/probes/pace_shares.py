@@ -8,7 +8,7 @@ from .histograms import as_json
 
 if TYPE_CHECKING:
     from .collector import CollectorLog
-    from .pacing import Paced
+    from .pace import Paced
 
 Found = dict[str, dict[str, Any]]
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from .pacing import Paced
+    from .pace import Paced
 
 HELD = 0.99
 PRECISION = 1.03

@@ -21,11 +21,10 @@ from blockmark_impls.registry import TargetError, resolve
 
 from ..answers import Answers
 from ..conditions import set_collector
+from ..failures import why_failed
 from ..probes.timing import Cursor, warm_up
 from ..replay import MissingOperationsError, PythonReplay, bind
-from ..simulated import operations_in
 from ..subject_setup import SubjectSetup
-from ..worker import why_failed
 
 if TYPE_CHECKING:
     from blockmark_impls.registry import Implementation
@@ -103,7 +102,7 @@ class _Subject(SubjectSetup):
         untimed = [step for step in period if program.phases[step] not in phases]
         left_out = sum(end - start for step in untimed for _, start, end in program.runs(step))
         self.steps += periods * (program.period - len(untimed))
-        self.operations += periods * (operations_in(program, program.period) - left_out)
+        self.operations += periods * (program.work_in(program.period) - left_out)
         if not entry["pool_only"]:
             self.free_all(target)
 
@@ -133,7 +132,7 @@ class _Callgrind(_Tool):
         from blockmark_impls import _native
 
         program = cursor.program
-        each = operations_in(program, program.period)
+        each = program.work_in(program.period)
         if each > _MOST_PERIOD:
             raise MissingOperationsError(
                 f"a period of {each:,} operations is too long for callgrind; try --by perf"

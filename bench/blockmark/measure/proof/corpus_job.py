@@ -11,8 +11,8 @@ from typing import Any
 from blockmark_impls.contract import PoolConfig
 from blockmark_impls.registry import TargetError, resolve
 
+from ..failures import why_failed
 from ..limits import extend_limit
-from ..worker import why_failed
 from .prove import prove
 
 

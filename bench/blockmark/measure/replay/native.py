@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from blockmark.workload.program import Program
 
-    from ..probes.pacing import Pace, Paced
+    from ..probes.pace import Pace, Paced
     from .protocols import Evictor
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from ..probes.pacing import Pace, Paced
+    from ..probes.pace import Pace, Paced
 
     # Does a run of one operation; its last answer, or that of the whole batch.
     Executor = Callable[[Any, Any, Any], Any]

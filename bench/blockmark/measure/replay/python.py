@@ -21,7 +21,7 @@ from .protocols import MissingOperationsError
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from ..probes.pacing import Pace, Paced
+    from ..probes.pace import Pace, Paced
     from .protocols import Call, Evictor, Recorder, Region
 
 _ANSWERING = {
