@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from blockmark.measure.reading import Reading
 from blockmark.runs.metrics import METRICS
 from blockmark.runs.store import load_run
 from blockmark.studies.capacity import measure as study
@@ -123,7 +124,7 @@ def test_metrics_are_the_counts_divided() -> None:
         logical=600, running=30, running_peak=4, blocked=2, entries=70, entries_peak=9, saved=7,
         unshared=70, finished=8, not_served=2, preempted=4, computed=800, recomputed=80,
     )  # fmt: skip
-    found = {name: entry["value"] for name, entry in study.metrics(counts, 100, 10).items()}
+    found = {name: entry.value for name, entry in study.metrics(counts, 100, 10).items()}
     assert found == {
         "memory_utilisation": 0.5,
         "reserved_share": 0.1,
@@ -147,10 +148,10 @@ def test_metrics_are_the_counts_divided() -> None:
 
 def test_no_step_that_counts_is_a_reason_and_no_zero() -> None:
     found = study.metrics(Counts(finished=1, all_steps=5, computed=9), 100, 1)
-    assert "no request waited" in found["memory_utilisation"]["unavailable"]
+    assert "no request waited" in found["memory_utilisation"].unavailable
     found = study.metrics(Counts(not_served=3), 100, 3)
-    assert "no request fits" in found["concurrent_requests_mean"]["unavailable"]
-    assert found["requests_not_served"] == {"value": 3}
+    assert "no request fits" in found["concurrent_requests_mean"].unavailable
+    assert found["requests_not_served"] == Reading(3)
 
 
 def job() -> dict[str, Any]:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from blockmark.measure.probes.overlap import LEAST_WINDOWS, check_threads, overlap_of
+from blockmark.measure.reading import Reading
 from blockmark.runs.metrics import METRICS
 from blockmark.studies.contention import measure as contention
 from blockmark.studies.contention import view
@@ -79,9 +80,9 @@ def test_a_pool_without_proof_is_unavailable(
     if CORES < 2:
         pytest.skip("one processor")
     found = contention.measure(impl, job(threads=2))
-    assert found["overlap_share"] == {"value": 0.0}
+    assert found["overlap_share"] == Reading(0.0)
     for name in ("pair_ns", "pairs_per_s", "cpu_ns_per_pair", "take_latency_undisturbed_ns"):
-        assert found[name] == {"unavailable": reason}
+        assert found[name] == Reading.missing(reason)
 
 
 def test_threads_beyond_the_processors_are_marked() -> None:
@@ -90,9 +91,9 @@ def test_threads_beyond_the_processors_are_marked() -> None:
         pytest.skip(impl.unavailable)
     found = contention.measure(impl, job(threads=CORES + 1))
     for name in ("overlap_share", "take_latency_undisturbed_ns"):
-        assert "oversubscribed" in found[name]["unavailable"]
-    assert found["pairs_per_s"]["value"] > 0
-    assert 0 <= found["fairness"]["value"] <= 1
+        assert "oversubscribed" in found[name].unavailable
+    assert found["pairs_per_s"].number > 0
+    assert 0 <= found["fairness"].number <= 1
     scenario = find_scenario("contention")
     for threads, marked in ((CORES, False), (CORES + 1, True)):
         cell = scenario.override({"threads": [threads], "think_ns": [0]}).cells()[0]

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from blockmark.measure.reading import Reading
 from blockmark.studies.layout_pack import measure as layout_pack
 from blockmark.studies.layout_rows import measure as layout_rows
 from blockmark.workload.errors import ConfigError
@@ -197,10 +198,10 @@ def test_rows_are_proved_and_counted() -> None:
         impl = one(f"row-{bits}/cpp")
         assert layout_rows.prove(impl, job)["status"] == "ok"
         metrics = layout_rows.measure(impl, job)
-        assert metrics["lines_per_row"] == {"value": lines}
-        assert metrics["slab_bytes"] == {"value": 64 * 32 * bits // 8}
+        assert metrics["lines_per_row"] == Reading(lines)
+        assert metrics["slab_bytes"] == Reading(64 * 32 * bits // 8)
         for name in ("entry_read_ns", "row_read_ns", "row_load_ns", "row_pack_ns"):
-            assert metrics[name]["value"] > 0
+            assert metrics[name].number > 0
 
 
 def test_what_a_width_or_a_study_does_not_suit_is_unavailable() -> None:
@@ -220,14 +221,14 @@ def test_forms_are_proved_counted_and_modelled() -> None:
         impl = one(f"{form}/cpp")
         assert layout_pack.prove(impl, job) == {"status": "ok", "operations": 8, "steps": 1}
         metrics = layout_pack.measure(impl, job)
-        copies, sent = metrics["sent_copies"]["value"], metrics["sent_bytes"]["value"]
+        copies, sent = metrics["sent_copies"].number, metrics["sent_bytes"].number
         assert copies == (8 if form == "one-per-sequence" else 1)
-        assert metrics["transfer_ns"]["value"] == copies * 1000 + sent / 2
-        both = metrics["batch_pack_ns"]["value"] + metrics["transfer_ns"]["value"]
-        assert metrics["pack_and_transfer_ns"]["value"] == both
-    assert metrics["sent_bytes"]["value"] > 8 * 4 * 9  # eight lengths and rows of eight or more
+        assert metrics["transfer_ns"].number == copies * 1000 + sent / 2
+        both = metrics["batch_pack_ns"].number + metrics["transfer_ns"].number
+        assert metrics["pack_and_transfer_ns"].number == both
+    assert metrics["sent_bytes"].number > 8 * 4 * 9  # eight lengths and rows of eight or more
     cells = layout_pack.measure(one("changed-cells/cpp"), job)
-    assert cells["sent_bytes"]["value"] == 2 * 12  # a quarter of eight rows
+    assert cells["sent_bytes"].number == 2 * 12  # a quarter of eight rows
 
 
 def test_rows_that_do_not_fit_the_table_are_refused(tmp_path: Path) -> None:

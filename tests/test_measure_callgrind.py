@@ -25,6 +25,7 @@ from blockmark.measure.probes.callgrind_dumps import (
     events_of,
     parse_dump,
 )
+from blockmark.measure.reading import Reading
 from blockmark.workload.errors import ConfigError
 from fake_valgrind import DUMP, TOTALS, install
 
@@ -230,8 +231,8 @@ EVENTS = {"instructions": 1000, "l1d_loads": 400, "l1d_misses": 20, "ll_loads": 
 
 def test_counters_of_a_native_loop() -> None:
     found = counter_metrics("lookup_ordered_ns", 50, EVENTS)
-    assert {entry["source"] for entry in found.values()} == {"callgrind"}
-    assert {name: entry["value"] for name, entry in found.items()} == {
+    assert {entry.source for entry in found.values()} == {"callgrind"}
+    assert {name: entry.value for name, entry in found.items()} == {
         "lookup_ordered_instructions_per_op": 20,
         "lookup_ordered_l1d_loads_per_op": 8,
         "lookup_ordered_l1d_misses_per_op": 0.4,
@@ -251,11 +252,11 @@ def test_the_empty_loop_is_taken_off_and_the_rest_is_named_so() -> None:
         "ll_misses": 2,
     }
     found = counter_metrics("step_ns", 10, EVENTS, baseline=empty)
-    assert {entry["source"] for entry in found.values()} == {"callgrind-net"}
-    assert found["step_instructions_per_op"]["value"] == 40
-    assert found["step_l1d_misses_per_op"]["value"] == 1
-    assert found["step_l1d_miss_rate"]["value"] == pytest.approx(10 / 100)
-    assert found["step_ll_misses_per_op"]["value"] == 0  # as many as the empty loop
+    assert {entry.source for entry in found.values()} == {"callgrind-net"}
+    assert found["step_instructions_per_op"].number == 40
+    assert found["step_l1d_misses_per_op"].number == 1
+    assert found["step_l1d_miss_rate"].number == pytest.approx(10 / 100)
+    assert found["step_ll_misses_per_op"].number == 0  # as many as the empty loop
 
 
 def test_what_is_below_the_empty_loop_is_no_number() -> None:
@@ -267,16 +268,13 @@ def test_what_is_below_the_empty_loop_is_no_number() -> None:
         "ll_misses": 0,
     }
     found = counter_metrics("step_ns", 10, EVENTS, baseline=empty)
-    assert found["step_l1d_loads_per_op"]["value"] == 10
+    assert found["step_l1d_loads_per_op"].number == 10
     for name in ("l1d_misses_per_op", "l1d_miss_rate", "ll_loads_per_op", "ll_miss_rate"):
-        assert found[f"step_{name}"] == {
-            "unavailable": "not above the empty loop",
-            "source": "callgrind-net",
-        }
+        assert found[f"step_{name}"] == Reading.missing("not above the empty loop", "callgrind-net")
 
 
 def test_a_short_warm_up_leaves_the_last_level_out() -> None:
     found = counter_metrics("step_ns", 10, EVENTS, warm=False)
-    assert found["step_l1d_misses_per_op"]["value"] == 2
-    assert found["step_ll_misses_per_op"]["unavailable"] == SHORT_WARM_UP
-    assert found["step_ll_miss_rate"]["unavailable"] == SHORT_WARM_UP
+    assert found["step_l1d_misses_per_op"].number == 2
+    assert found["step_ll_misses_per_op"].unavailable == SHORT_WARM_UP
+    assert found["step_ll_miss_rate"].unavailable == SHORT_WARM_UP

@@ -26,6 +26,7 @@ from blockmark.measure.probes.pmu import Pmu, event_groups, probe, survey, vendo
 from blockmark.measure.probes.software import SoftwareCounts, migrations_in
 from blockmark.measure.probes.timing import Cost, Cursor
 from blockmark.measure.programs import prepare
+from blockmark.measure.reading import Reading
 from blockmark.measure.replay import bind
 from blockmark.runs.metrics.counters import EVENTS
 from blockmark.workload.builtin import find_scenario
@@ -372,27 +373,23 @@ def test_metrics_of_a_pass_by_hand() -> None:
     # 10 units of 250,000 ns: four periods are 10 ms. 5 units of 10 ms: one is enough.
     costs = {1: Cost(250_000.0, 0.0), 2: Cost(1e7, 0.0)}
     found = count_operations(pmu, cursor, {1: "lookup_ordered_ns", 2: "give_ns"}, costs)
-    assert found["lookup_ordered_instructions_per_op"] == {
-        "value": 4 * 4_000_000 / (4 * 10),
-        "source": "pmu",
-    }
-    assert found["give_instructions_per_op"]["value"] == 2 * 4_000_000 / 5
-    assert found["give_ipc"]["value"] == 4.0
-    assert found["give_l1d_loads_per_op"] == {
-        "unavailable": "l1d_loads: not shown",
-        "source": "pmu",
-    }
+    assert found["lookup_ordered_instructions_per_op"] == Reading(
+        4 * 4_000_000 / (4 * 10), source="pmu"
+    )
+    assert found["give_instructions_per_op"].number == 2 * 4_000_000 / 5
+    assert found["give_ipc"].number == 4.0
+    assert found["give_l1d_loads_per_op"] == Reading.missing("l1d_loads: not shown", "pmu")
     assert "give_l2_loads_per_op" not in found
 
 
 def test_a_quotient_of_a_missing_event_has_its_reason() -> None:
     found = entries("step", {"instructions": 100.0, "cycles": "never scheduled"}, 10)
-    assert found["step_instructions_per_op"]["value"] == 10.0
-    assert found["step_ipc"]["unavailable"] == "cycles: never scheduled"
-    assert found["step_cycles_per_op"]["unavailable"] == "cycles: never scheduled"
+    assert found["step_instructions_per_op"].number == 10.0
+    assert found["step_ipc"].unavailable == "cycles: never scheduled"
+    assert found["step_cycles_per_op"].unavailable == "cycles: never scheduled"
     found = entries("step", {"l1d_loads": 0.0, "l1d_misses": 0.0}, 10)
-    assert found["step_l1d_misses_per_op"]["value"] == 0.0
-    assert "no l1d loads were counted" in found["step_l1d_miss_rate"]["unavailable"]
+    assert found["step_l1d_misses_per_op"].number == 0.0
+    assert "no l1d loads were counted" in found["step_l1d_miss_rate"].unavailable
 
 
 def test_the_kernels_own_events_go_the_same_way() -> None:

@@ -23,6 +23,7 @@ from blockmark.measure.probes.rate_search import (
     is_held,
 )
 from blockmark.measure.proof.checker import check_state
+from blockmark.measure.reading import Reading
 from blockmark.measure.replay import PythonReplay, bind
 from blockmark.runs.histogram import Histogram
 from blockmark.workload.build import build_load
@@ -238,8 +239,8 @@ def test_shares_by_hand() -> None:
     )
     paced.lateness.record(7)
     found = pace_shares.step_shares(paced)
-    assert found["lateness_ns"] == {"histogram": {"counts": [(7, 1)], "max": 7, "samples": 1}}
-    assert {name: entry["value"] for name, entry in found.items() if "value" in entry} == {
+    assert found["lateness_ns"] == Reading(histogram={"counts": [(7, 1)], "max": 7, "samples": 1})
+    assert {name: entry.value for name, entry in found.items() if entry.value is not None} == {
         "busy_share": 0.02,
         "thread_cpu_share": 0.4,
         "user_cpu_share": pytest.approx(0.3),
@@ -247,16 +248,16 @@ def test_shares_by_hand() -> None:
         "missed_deadlines": 12,
         "achieved_rate": pytest.approx(90_000),
     }
-    assert pace_shares.pack_shares(paced) == {"busy_share_with_pack": {"value": 0.05}}
+    assert pace_shares.pack_shares(paced) == {"busy_share_with_pack": Reading(0.05)}
     assert pace_shares.noop_shares(paced) == {
-        "noop_busy_share": {"value": 0.02},
-        "noop_cpu_share": {"value": 0.4},
+        "noop_busy_share": Reading(0.02),
+        "noop_cpu_share": Reading(0.4),
     }
 
 
 def test_a_split_of_no_ticks_is_no_split() -> None:
     found = pace_shares.step_shares(ran(1, 1, elapsed_ns=10, thread_cpu_ns=5))
-    assert found["thread_cpu_share"] == {"value": 0.5}
+    assert found["thread_cpu_share"] == Reading(0.5)
     assert found["user_cpu_share"] == found["kernel_cpu_share"]
     assert "unavailable" in found["user_cpu_share"]
 
@@ -274,9 +275,9 @@ def test_collections_are_counted_while_the_log_is_open() -> None:
     assert 0 < log.longest_ns < log.total_ns
     log.total_ns, log.longest_ns = 300, 200
     assert pace_shares.collector_shares(log, ran(1, 1, elapsed_ns=900, off_clock_ns=100)) == {
-        "gc_collections": {"value": 2},
-        "gc_pause_share": {"value": 0.3},
-        "gc_longest_pause_ns": {"value": 200},
+        "gc_collections": Reading(2),
+        "gc_pause_share": Reading(0.3),
+        "gc_longest_pause_ns": Reading(200),
     }
 
 
@@ -375,6 +376,6 @@ def test_psutil_is_asked_of_a_loop_that_is_long_enough(monkeypatch: pytest.Monke
     body: Any = SimpleNamespace(run=lambda pace: "ran")
     paced, found = rate._cross_checked(body, Pace(1, 1), 20)
     assert paced == "ran"
-    assert found["psutil_cpu_share"]["value"] == pytest.approx(0.05)
+    assert found["psutil_cpu_share"].number == pytest.approx(0.05)
     _, short = rate._cross_checked(body, Pace(1, 1), 9.9)
-    assert short["psutil_cpu_share"]["unavailable"].endswith("set rate_seconds to at least 10")
+    assert short["psutil_cpu_share"].unavailable.endswith("set rate_seconds to at least 10")

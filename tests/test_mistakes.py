@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
+from blockmark.measure.reading import Reading
 from blockmark.studies.mistakes import measure as study
 from blockmark.studies.mistakes.append_blocks import PythonArena, measure_appends
 from blockmark.studies.mistakes.proof import CopyingOracle, prove_mistake, same_place
@@ -359,19 +360,19 @@ def test_a_study_of_each_mistake_proves_and_counts(tmp_path: Path) -> None:
         assert study.prove(impl, job)["status"] == "ok"
         found[name] = study.measure(impl, job)
     by_number = found["copy-by-number/cpp"]
-    assert by_number["copies_per_append"] == {"value": 0.75}
-    assert by_number["right_copies_per_append"] == {"value": 0}
-    assert by_number["peak_extra_blocks"] == {"value": 1}
+    assert by_number["copies_per_append"] == Reading(0.75)
+    assert by_number["right_copies_per_append"] == Reading(0)
+    assert by_number["peak_extra_blocks"] == Reading(1)
     assert "unavailable" in found["copy-by-number/py"]["peak_extra_blocks"]
     if native.allocation_counter_ok:
         allocating = found["allocating-append/cpp"]
-        assert allocating["heap_allocations_per_step"] == {"value": 4}
-        assert allocating["right_heap_allocations_per_step"] == {"value": 0}
+        assert allocating["heap_allocations_per_step"] == Reading(4)
+        assert allocating["right_heap_allocations_per_step"] == Reading(0)
     packed = found["copy-per-sequence/cpp"]
-    assert packed["transfers_per_step"] == {"value": 4}
+    assert packed["transfers_per_step"] == Reading(4)
     # 4 rows of 12 ids and a length in int32, at 25 bytes a ns and 6 us a copy.
-    assert packed["right_transfer_ns"]["value"] == pytest.approx(6000 + 4 * 13 * 4 / 25)
-    assert packed["wrong_transfer_ns"]["value"] == pytest.approx(24_000 + 4 * 13 * 4 / 25)
+    assert packed["right_transfer_ns"].number == pytest.approx(6000 + 4 * 13 * 4 / 25)
+    assert packed["wrong_transfer_ns"].number == pytest.approx(24_000 + 4 * 13 * 4 / 25)
     for metrics in found.values():
-        ratio = metrics["wrong_ns"]["value"] / metrics["right_ns"]["value"]
-        assert metrics["mistake_factor"]["value"] == pytest.approx(ratio)
+        ratio = metrics["wrong_ns"].number / metrics["right_ns"].number
+        assert metrics["mistake_factor"].number == pytest.approx(ratio)

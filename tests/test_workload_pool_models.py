@@ -48,7 +48,7 @@ def counts(pool_class: Any, this: Cell) -> dict[str, float]:
         pool = pool_class(this["total_blocks"])
         bind(pool, measured.program, "per-op").setup()
         entries = free_block_counts(pool, measured.metrics, this.values, measured.program)
-        found |= {name: entry["value"] for name, entry in entries.items()}
+        found |= {name: entry.value for name, entry in entries.items()}
     return found
 
 

@@ -21,6 +21,8 @@ from blockmark.runs.model import (
 from blockmark.runs.shares import derive_shares
 from blockmark.runs.summary import summarise, summarise_distribution, unavailable
 
+from .reading import Reading
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -138,18 +140,21 @@ def _metrics(rounds: list[dict[str, Any]]) -> dict[str, MetricValue]:
     """Each metric over the rounds; unavailable if it was so in any of them."""
     found: dict[str, MetricValue] = {}
     for name in dict.fromkeys(name for record in rounds for name in record["metrics"]):
-        entries = [record["metrics"][name] for record in rounds if name in record["metrics"]]
-        reason = next((e["unavailable"] for e in entries if "unavailable" in e), None)
-        source = next((e["source"] for e in entries if "source" in e), None)
+        entries = [
+            Reading.from_json(record["metrics"][name])
+            for record in rounds
+            if name in record["metrics"]
+        ]
+        reason = next((e.unavailable for e in entries if e.unavailable), None)
+        source = next((e.source for e in entries if e.source), None)
         if reason is not None:
             found[name] = unavailable(name, reason, source=source)
-        elif "histogram" in entries[0]:
-            found[name] = summarise_distribution(
-                name, [_histogram(e["histogram"]) for e in entries]
-            )
+        elif entries[0].histogram:
+            times = [_histogram(e.histogram) for e in entries if e.histogram]
+            found[name] = summarise_distribution(name, times)
         else:
-            means = [entry["mean"] for entry in entries if "mean" in entry]
-            values = [entry["value"] for entry in entries]
+            means = [entry.mean for entry in entries if entry.mean is not None]
+            values = [entry.value for entry in entries if entry.value is not None]
             found[name] = summarise(name, values, means=means, source=source)
     return found
 
@@ -166,6 +171,6 @@ def _counters(record: dict[str, Any], measured: dict[str, MetricValue]) -> dict[
     }
 
 
-def _histogram(raw: dict[str, Any]) -> HistogramData:
+def _histogram(raw: Mapping[str, Any]) -> HistogramData:
     counts = tuple((index, count) for index, count in raw["counts"])
     return HistogramData(counts, raw["max"], raw["samples"])

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from math import ceil
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from blockmark.runs.metrics.counters import COUNTERS, derive, operation_of
+
+from .reading import Reading, Readings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,13 +22,13 @@ SOURCE = "pmu"
 
 def count_operations(
     pmu: Pmu, cursor: Cursor, names: Mapping[int, str], costs: Mapping[int, Cost]
-) -> dict[str, dict[str, Any]]:
+) -> Readings:
     """Metric name -> entry of a round, for the operations whose times are `names` (by phase).
 
     Whole periods, as many as take at least 10 ms of the phase by its cost.
     """
     program = cursor.program
-    found: dict[str, dict[str, Any]] = {}
+    found: Readings = {}
     for phase, name in names.items():
         units = program.units[phase]
         periods = max(1, ceil(_LEAST_NS / max(costs[phase].least * units, 1.0)))
@@ -35,17 +37,15 @@ def count_operations(
     return found
 
 
-def not_counted(names: Mapping[int, str], reason: str) -> dict[str, dict[str, Any]]:
+def not_counted(names: Mapping[int, str], reason: str) -> Readings:
     """Metric name -> entry: one counter of each operation stands for all, with the reason."""
     return {
-        f"{operation_of(name)}_l1d_misses_per_op": {"unavailable": reason, "source": SOURCE}
+        f"{operation_of(name)}_l1d_misses_per_op": Reading.missing(reason, SOURCE)
         for name in names.values()
     }
 
 
-def entries(
-    operation: str, events: Mapping[str, float | str], units: float
-) -> dict[str, dict[str, Any]]:
+def entries(operation: str, events: Mapping[str, float | str], units: float) -> Readings:
     """Metric name -> entry, from events that were counted over `units` operations or have a
     reason why not; a counter one of whose events has a reason has it too.
     """
@@ -56,7 +56,4 @@ def entries(
             reason = events.get(event)
             if isinstance(reason, str):
                 values.setdefault(f"{operation}_{counter.name}", f"{event}: {reason}")
-    return {
-        name: {"unavailable" if isinstance(value, str) else "value": value, "source": SOURCE}
-        for name, value in values.items()
-    }
+    return {name: Reading.of(value, SOURCE) for name, value in values.items()}

@@ -28,13 +28,13 @@ from .probes.rate_search import (
     is_held,
 )
 from .probes.timing import Cursor, warm_up
+from .reading import Reading, Readings
 from .replay import MissingOperationsError, bind
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from .probes.pace import Between, Paced
-    from .probes.pace_shares import Found
     from .subject_setup import SubjectSetup
 
 _STEP_METRICS = (
@@ -79,7 +79,7 @@ class Body:
         return paced
 
 
-def measure_rate(subject: SubjectSetup, entries: list[dict[str, Any]]) -> Found:
+def measure_rate(subject: SubjectSetup, entries: list[dict[str, Any]]) -> Readings:
     """Metric name -> what was found, as a round keeps it.
 
     `entries` name the files of the load, and of the load with packing.
@@ -88,7 +88,7 @@ def measure_rate(subject: SubjectSetup, entries: list[dict[str, Any]]) -> Found:
     params = subject.params
     if params["cache"] != "hot":
         reason = f"cache = {params['cache']} is for back-to-back steps; set between = stream"
-        return dict.fromkeys(names, pace_shares.missing(reason))
+        return dict.fromkeys(names, Reading.missing(reason))
     native = subject.call_style == "native"
     interval = interval_of(params["step_rate"])
     try:
@@ -100,14 +100,14 @@ def measure_rate(subject: SubjectSetup, entries: list[dict[str, Any]]) -> Found:
             native=native,
         )
     except BetweenError as error:
-        return dict.fromkeys(names, pace_shares.missing(str(error)))
+        return dict.fromkeys(names, Reading.missing(str(error)))
     pace = _pace(params, interval, params["rate_seconds"], between)
     load, packed = (Program.load(Path(entry["path"])) for entry in entries)
     try:
         found = _measure_steps(subject, load, pace)
     except MissingOperationsError as lacking:
         # A control that has no such operation has no such floor; nothing is missed.
-        lack = pace_shares.missing(str(lacking))
+        lack = Reading.missing(str(lacking))
         return {} if subject.impl.kind == "control" else dict.fromkeys(names, lack)
     found |= _measure_packing(subject, packed, pace)
     seconds = max(_LEAST_NOOP_S, params["rate_seconds"] / 3)
@@ -115,7 +115,7 @@ def measure_rate(subject: SubjectSetup, entries: list[dict[str, Any]]) -> Found:
         _pace_nothing(_pace(params, interval, seconds, between), native=native)
     )
     if params["between"] == "stream":
-        found["streamed_bytes"] = pace_shares.value(streamed)
+        found["streamed_bytes"] = Reading(streamed)
     return found
 
 
@@ -143,7 +143,7 @@ def _pace(
     return Pace(interval_ns, ticks * interval_ns, params["pacing"], between)
 
 
-def _measure_steps(subject: SubjectSetup, load: Program, pace: Pace) -> Found:
+def _measure_steps(subject: SubjectSetup, load: Program, pace: Pace) -> Readings:
     manager = subject.manager_of_load()
     body = Body(manager, load, subject.call_style)
     if subject.params["gc"] == "freeze":
@@ -159,7 +159,7 @@ def _measure_steps(subject: SubjectSetup, load: Program, pace: Pace) -> Found:
     return found
 
 
-def _paced_steps(body: Body, pace: Pace, subject: SubjectSetup) -> tuple[Paced, Found]:
+def _paced_steps(body: Body, pace: Pace, subject: SubjectSetup) -> tuple[Paced, Readings]:
     with CollectorLog() as log:
         paced, psutil = _cross_checked(body, pace, subject.params["rate_seconds"])
     found = pace_shares.step_shares(paced) | psutil
@@ -168,12 +168,12 @@ def _paced_steps(body: Body, pace: Pace, subject: SubjectSetup) -> tuple[Paced, 
     return paced, found
 
 
-def _cross_checked(body: Body, pace: Pace, seconds: float) -> tuple[Paced, Found]:
+def _cross_checked(body: Body, pace: Pace, seconds: float) -> tuple[Paced, Readings]:
     """The loop, and what psutil says of it where it is long enough."""
     name = "psutil_cpu_share"
     if seconds < _PSUTIL_FROM_S:
         reason = f"psutil counts in steps of 10 ms; set rate_seconds to at least {_PSUTIL_FROM_S}"
-        return body.run(pace), {name: pace_shares.missing(reason)}
+        return body.run(pace), {name: Reading.missing(reason)}
     import psutil
 
     process = psutil.Process()
@@ -181,12 +181,12 @@ def _cross_checked(body: Body, pace: Pace, seconds: float) -> tuple[Paced, Found
     paced = body.run(pace)
     after, wall = process.cpu_times(), perf_counter() - start
     used = after.user + after.system - before.user - before.system
-    return paced, {name: pace_shares.value(used / wall)}
+    return paced, {name: Reading(used / wall)}
 
 
-def _search(body: Body, paced: Paced) -> dict[str, Any]:
+def _search(body: Body, paced: Paced) -> Reading:
     if not paced.ticks:
-        return pace_shares.missing("no step was begun within the loop")
+        return Reading.missing("no step was begun within the loop")
 
     def holds(rate: float) -> bool:
         interval = interval_of(rate)
@@ -199,26 +199,26 @@ def _search(body: Body, paced: Paced) -> dict[str, Any]:
     guess = paced.ticks * 1e9 / max(1, paced.busy1_ns)
     rate = highest_rate(holds, guess, lambda: perf_counter() > deadline)
     if rate is None:
-        return pace_shares.missing(f"no rate was held within {_SEARCH_S:g} s of searching")
-    return pace_shares.value(rate)
+        return Reading.missing(f"no rate was held within {_SEARCH_S:g} s of searching")
+    return Reading(rate)
 
 
-def _measure_packing(subject: SubjectSetup, packed: Program, pace: Pace) -> Found:
+def _measure_packing(subject: SubjectSetup, packed: Program, pace: Pace) -> Readings:
     """The loop with packing; a copy of as many bytes in it, where there is time for both."""
     manager = subject.manager_of_load()
     try:
         body = Body(manager, packed, subject.call_style)
     except MissingOperationsError as lacking:
         subject.free_all(manager)
-        lack = pace_shares.missing(str(lacking))
+        lack = Reading.missing(str(lacking))
         return {} if subject.impl.kind == "control" else dict.fromkeys(_PACK_METRICS, lack)
     native = subject.call_style == "native"
     paced = body.run(replace(pace, copy_bytes=packed_bytes(packed) if native else 0))
     if not native:
-        found = {"copy_share": pace_shares.missing("the copy is timed in the native loop alone")}
+        found = {"copy_share": Reading.missing("the copy is timed in the native loop alone")}
     elif falls_far_behind(paced):
         reason = "with packing and a copy in every step the loop does not hold its rate"
-        found = {"copy_share": pace_shares.missing(reason)}
+        found = {"copy_share": Reading.missing(reason)}
     else:
         found = pace_shares.copy_share(paced)
     if deserves_another_try(paced):
@@ -231,7 +231,7 @@ def _measure_packing(subject: SubjectSetup, packed: Program, pace: Pace) -> Foun
         f"saturated with packing: {pace_shares.achieved_rate(paced):,.0f} steps a second of "
         f"{1e9 / pace.interval_ns:,.0f}"
     )
-    return found | {"busy_share_with_pack": pace_shares.missing(reason)}
+    return found | {"busy_share_with_pack": Reading.missing(reason)}
 
 
 def _pace_nothing(pace: Pace, *, native: bool) -> Paced:

@@ -11,7 +11,7 @@ from blockmark.workload.program import Program
 from .allocation_count import steady_allocations
 from .conditions import ConditionError, make_evictor, set_collector
 from .probes.free_blocks import free_block_counts
-from .probes.histograms import as_json, new_histogram
+from .probes.histograms import new_histogram
 from .probes.memory import contiguity, peak_rss_bytes, structure_bytes
 from .probes.software import SoftwareCounts
 from .probes.timing import (
@@ -23,18 +23,19 @@ from .probes.timing import (
     measure_latency,
     warm_up,
 )
+from .reading import Reading, Readings
 from .replay import MissingOperationsError, bind
 from .sampled import wrong_answer
 from .subject_setup import SubjectSetup, is_live
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from blockmark_impls.contract import PoolConfig
     from blockmark_impls.registry import Implementation
 
     from .probes.pmu import Pmu
     from .replay import Evictor, Replay
-
-Raw = dict[str, dict[str, Any]]
 
 # With a cold cache a sample is one step, so only models whose steps mean something
 # on their own are measured.
@@ -42,7 +43,7 @@ _COLD_MODELS = ("step", "pack", "lookup")
 
 
 class RoundOf(SubjectSetup):
-    """The implementation, its conditions, and the metrics as they come in."""
+    """The implementation, its conditions, and the readings as they come in."""
 
     def __init__(self, impl: Implementation, config: PoolConfig, job: dict[str, Any]) -> None:
         super().__init__(impl, config, job)
@@ -52,7 +53,7 @@ class RoundOf(SubjectSetup):
         # Event -> why it is not to be read, or nothing; no events, no pass.
         self.pmu = _counters_of(job["pmu"])
         self.budget = Budget(**job["budget"])
-        self.metrics: Raw = {}
+        self.readings: Readings = {}
         self.evictor: Evictor | None = None
         self.cold_reason = ""
         if self.params["cache"] != "hot":
@@ -65,8 +66,7 @@ class RoundOf(SubjectSetup):
 
     def unavailable(self, names: list[str], reason: str) -> None:
         """Say why metrics have no number."""
-        for name in names:
-            self.metrics[name] = {"unavailable": reason}
+        self.readings |= dict.fromkeys(names, Reading.missing(reason))
 
     def measure(self, model: str, program: Program, names: dict[int, str], *, pool: bool) -> None:
         """Measure one Program of a model."""
@@ -78,7 +78,7 @@ class RoundOf(SubjectSetup):
             # Counted on a pool of its own: asking moves the cursors of some.
             other = self.pool()
             bind(other, program, self.call_style).setup()
-            self.metrics |= free_block_counts(other, names, self.params, program)
+            self.readings |= free_block_counts(other, names, self.params, program)
         cursor = Cursor(replay, program)
         if model == "step":
             self._measure_step(target, cursor, names)
@@ -97,7 +97,7 @@ class RoundOf(SubjectSetup):
     def made_ready(
         self, model: str, program: Program, wanted: list[str], *, pool: bool
     ) -> tuple[Any, Replay] | None:
-        """The target and its replay, set up; None where `metrics` says why there is none."""
+        """The target and its replay, set up; None where `readings` say why there is none."""
         if self.params["cache"] != "hot" and (self.evictor is None or model not in _COLD_MODELS):
             reason = (
                 self.cold_reason
@@ -138,8 +138,8 @@ class RoundOf(SubjectSetup):
                 self.unavailable(["pool_run_length", "move_descriptors"], self.not_conditioned)
             elif any(tables):
                 run_length, descriptors = contiguity(tables)
-                self._put("pool_run_length", run_length)
-                self._put("move_descriptors", descriptors)
+                self.readings["pool_run_length"] = Reading(run_length)
+                self.readings["move_descriptors"] = Reading(descriptors)
         budget = self.budget
         warm_up(cursor, budget.warm_up_ns)
         before = SoftwareCounts.now()
@@ -152,38 +152,26 @@ class RoundOf(SubjectSetup):
         else:
             costs = measure_cold(cursor, budget, self.evictor, histogram)
         if self.software_counters:
-            for name, count in SoftwareCounts.now().since(before).items():
-                self._put_or_say(name, count)
+            self._keep_found(SoftwareCounts.now().since(before))
         self._keep(costs, names)
         step = costs[1]
         sequences = self.sequences
-        self.metrics["step_per_sequence_ns"] = {
-            "value": step.least / sequences,
-            "mean": step.mean / sequences,
-        }
-        self.metrics["step_latency_ns"] = {"histogram": as_json(histogram)}
-        self._count_allocations(cursor)
+        each = Reading(step.least / sequences, step.mean / sequences)
+        self.readings["step_per_sequence_ns"] = each
+        self.readings["step_latency_ns"] = Reading.spread(histogram)
+        self._keep_found({"heap_allocations_per_step": steady_allocations(cursor)})
         if not control:
-            for name, found in structure_bytes(manager).items():
-                self._put_or_say(name, found)
-        if (peak := peak_rss_bytes()) is None:
-            self.unavailable(["peak_rss_bytes"], "the system does not tell it (no VmHWM)")
-        else:
-            self._put("peak_rss_bytes", peak)
+            self._keep_found(structure_bytes(manager))
+        peak = peak_rss_bytes() or "the system does not tell it (no VmHWM)"
+        self._keep_found({"peak_rss_bytes": peak})
         self._count(cursor, names, costs)
-
-    def _count_allocations(self, cursor: Cursor) -> None:
-        self._put_or_say("heap_allocations_per_step", steady_allocations(cursor))
 
     def _keep(self, costs: dict[int, Cost], names: dict[int, str]) -> None:
         for phase, name in names.items():
-            self.metrics[name] = {"value": costs[phase].least, "mean": costs[phase].mean}
+            self.readings[name] = Reading(costs[phase].least, costs[phase].mean)
 
-    def _put_or_say(self, name: str, found: float | str) -> None:
-        if isinstance(found, str):
-            self.unavailable([name], found)
-        else:
-            self._put(name, found)
+    def _keep_found(self, found: Mapping[str, float | str]) -> None:
+        self.readings |= {name: Reading.of(one) for name, one in found.items()}
 
     def _count(self, cursor: Cursor, names: dict[int, str], costs: dict[int, Cost]) -> None:
         """The processor's counters of the same operations, after their times."""
@@ -193,12 +181,9 @@ class RoundOf(SubjectSetup):
 
         if self.evictor is not None:
             # Evicting between steps would itself be most of what is counted.
-            self.metrics |= not_counted(names, "counters are read with cache = hot only")
+            self.readings |= not_counted(names, "counters are read with cache = hot only")
         else:
-            self.metrics |= count_operations(self.pmu, cursor, names, costs)
-
-    def _put(self, name: str, value: float) -> None:
-        self.metrics[name] = {"value": value}
+            self.readings |= count_operations(self.pmu, cursor, names, costs)
 
 
 def _counters_of(wanted: dict[str, str]) -> Pmu | None:
@@ -225,7 +210,7 @@ def measure_round(impl: Implementation, config: PoolConfig, job: dict[str, Any])
             if "step" in impl.models:
                 from .rate import measure_rate
 
-                round_of.metrics |= measure_rate(round_of, job["programs"][model])
+                round_of.readings |= measure_rate(round_of, job["programs"][model])
             continue
         for entry in job["programs"].get(model, []):
             names = {int(phase): name for phase, name in entry["metrics"].items()}
@@ -238,4 +223,5 @@ def measure_round(impl: Implementation, config: PoolConfig, job: dict[str, Any])
                 round_of.unavailable([name], reason)
     if reason := wrong_answer(round_of, job):
         return {"status": "wrong", "reason": reason}
-    return {"status": "ok", "metrics": round_of.metrics}
+    found = round_of.readings
+    return {"status": "ok", "metrics": {name: one.as_json() for name, one in found.items()}}

@@ -26,6 +26,7 @@ from .jobs import ProcessMark, why_ended
 from .limits import PATIENCE_S, Watch
 from .probes.callgrind import callgrind_command, callgrind_environment, of_fixed_size
 from .probes.callgrind_dumps import DumpError, counter_metrics, events_of, parse_dump
+from .reading import Reading
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -248,11 +249,8 @@ class _Process:
             return {"status": "failed", "reason": str(error)}
 
     def _with_metrics(self, answer: Answer) -> Answer:
-        metrics: dict[str, dict[str, Any]] = {
-            f"{operation_of(cost)}_l1d_misses_per_op": {
-                "unavailable": reason,
-                "source": "callgrind",
-            }
+        metrics = {
+            f"{operation_of(cost)}_l1d_misses_per_op": Reading.missing(reason, "callgrind")
             for cost, reason in answer["unavailable"].items()
         }
         for one in answer["passes"]:
@@ -263,7 +261,7 @@ class _Process:
                 baseline=self._events(one["baseline"]) if one["baseline"] else None,
                 warm=one["warm"],
             )
-        return {"metrics": metrics}
+        return {"metrics": {name: one.as_json() for name, one in metrics.items()}}
 
     def _with_totals(self, answer: Answer) -> Answer:
         """Cost -> the reason why there is nothing, or its units and what was counted."""

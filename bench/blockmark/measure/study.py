@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from .plan import Pair
     from .programs import Prepared
+    from .reading import Readings
 
 KINDS = ("study-proof", "study-round")
 
@@ -47,8 +48,8 @@ class Study(Protocol):
         with a `reason`. The job has `params`, `study` (what was prepared), `seed`, `quick`.
         """
 
-    def measure(self, impl: Implementation, job: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-        """In a worker: metric name -> a value and maybe a mean, a histogram, or a reason."""
+    def measure(self, impl: Implementation, job: Mapping[str, Any]) -> Readings:
+        """In a worker: what was found of each metric."""
 
     def extra_time_s(self, params: Mapping[str, Any]) -> float:
         """Seconds that a round needs beyond the ordinary, by its cell."""
@@ -81,4 +82,5 @@ def do_study_job(impl: Implementation, job: dict[str, Any]) -> dict[str, Any]:
     study = study_of(job["workload"])
     if job["kind"] == "study-proof":
         return study.prove(impl, job)
-    return {"status": "ok", "metrics": study.measure(impl, job)}
+    found = study.measure(impl, job)
+    return {"status": "ok", "metrics": {name: one.as_json() for name, one in found.items()}}

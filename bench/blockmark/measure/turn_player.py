@@ -19,6 +19,7 @@ from blockmark.workload.program import Program
 
 from .probes.histograms import new_histogram
 from .probes.timing import Cursor, calibrate, warm_up
+from .reading import Reading
 from .round import RoundOf
 from .sampled import wrong_answer
 
@@ -120,13 +121,9 @@ class _TurnPlayer:
         program = Program.load(Path(entry["path"]))
         found = self._round.made_ready(model, program, wanted, pool=entry["pool_only"])
         if found is None:
-            metrics = self._round.metrics
-            return {
-                "unavailable": {
-                    name: metrics.get(name, {}).get("unavailable", "no such operation")
-                    for name in wanted
-                }
-            }
+            nothing = Reading.missing("no such operation")
+            readings = self._round.readings
+            return {"unavailable": {n: readings.get(n, nothing).unavailable for n in wanted}}
         target, replay = found
         if not entry["pool_only"]:
             self._used = target

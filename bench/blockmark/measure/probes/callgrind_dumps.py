@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from blockmark.runs.metrics.counters import COUNTERS, derive, operation_of
+
+from ..reading import Reading, Readings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -92,8 +94,8 @@ def counter_metrics(
     *,
     baseline: Mapping[str, int] | None = None,
     warm: bool = True,
-) -> dict[str, dict[str, Any]]:
-    """Metric name -> `value` or `unavailable`, and its `source`, of what `cost` times.
+) -> Readings:
+    """Metric name -> what was counted, of what `cost` times.
 
     `events` are totals over `units` operations, `baseline` those of the empty loop over
     as many, which are taken off. `warm`: every part of the program had run before.
@@ -117,7 +119,4 @@ def counter_metrics(
         broken = next((reasons[name] for name in wanted if name in reasons), None)
         if broken and all(name in events for name in wanted):
             found[f"{operation}_{counter.name}"] = broken
-    return {
-        name: {"unavailable" if isinstance(value, str) else "value": value, "source": source}
-        for name, value in found.items()
-    }
+    return {name: Reading.of(one, source) for name, one in found.items()}

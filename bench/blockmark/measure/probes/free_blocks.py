@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ..reading import Reading, Readings
 from .memory import contiguity
 
 if TYPE_CHECKING:
@@ -15,12 +16,10 @@ if TYPE_CHECKING:
 
     from blockmark.workload.program import Program
 
-    Found = dict[str, dict[str, Any]]
-
 
 def free_block_counts(
     pool: Any, names: dict[int, str], params: Mapping[str, Any], program: Program
-) -> Found:
+) -> Readings:
     """The counts that belong to the timed metrics `names` of a program; may be none.
 
     `pool` is where the program's set-up leaves it, and is not to be used afterwards.
@@ -40,7 +39,7 @@ def free_block_counts(
         if "compact_ns" in timed:
             top = int(len(free) * params["compact_share"])
             found["compact_moves"] = float(moves_to_free(free, params["total_blocks"], top))
-    return {name: {"value": value} for name, value in found.items()}
+    return {name: Reading(value) for name, value in found.items()}
 
 
 def _ids(blocks: Iterable[Any]) -> list[int]:

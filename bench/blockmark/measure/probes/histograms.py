@@ -14,12 +14,3 @@ def new_histogram() -> Any:
 
         return Histogram()
     return _native.Histogram()
-
-
-def as_json(histogram: Any) -> dict[str, Any]:
-    """A histogram as a round's answer keeps it."""
-    return {
-        "counts": histogram.counts(),
-        "max": histogram.max_value,
-        "samples": histogram.samples,
-    }

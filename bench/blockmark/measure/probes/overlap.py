@@ -94,8 +94,6 @@ def window_plan(op_ns: int, *, quick: bool) -> dict[str, int]:
     }
 
 
-def overlap_metrics(windows: Any) -> tuple[Overlap, dict[str, Any]]:
-    """The windows of the core, and their histogram as a round keeps it."""
-    from .histograms import as_json
-
-    return overlap_of(windows.accepted, windows.threads), as_json(windows.latency)
+def overlap_metrics(windows: Any) -> tuple[Overlap, Any]:
+    """The windows of the core, and their histogram."""
+    return overlap_of(windows.accepted, windows.threads), windows.latency

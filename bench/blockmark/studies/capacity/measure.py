@@ -11,6 +11,7 @@ import random
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from blockmark.measure.reading import Reading, Readings
 from blockmark.workload.errors import ConfigError
 
 from .load import budget_of, capacity_requests
@@ -85,7 +86,7 @@ def prove(impl: Implementation, job: Mapping[str, Any]) -> dict[str, Any]:
     return {"status": "ok", "operations": requests, "steps": steps}
 
 
-def measure(impl: Implementation, job: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+def measure(impl: Implementation, job: Mapping[str, Any]) -> Readings:
     """The cell's own load."""
     params, tokens = job["params"], job["study"]["tokens"]
     policy = _make(impl, tokens, params["max_len"], params["max_new_tokens"])
@@ -94,7 +95,7 @@ def measure(impl: Implementation, job: Mapping[str, Any]) -> dict[str, dict[str,
     return metrics(counts, tokens, len(load))
 
 
-def metrics(counts: Counts, tokens: int, requests: int) -> dict[str, dict[str, Any]]:
+def metrics(counts: Counts, tokens: int, requests: int) -> Readings:
     """The counts as shares of the memory and means over the steps that count."""
     served = requests - counts.not_served
     found: dict[str, float] = {"requests_not_served": counts.not_served}
@@ -106,8 +107,8 @@ def metrics(counts: Counts, tokens: int, requests: int) -> dict[str, dict[str, A
         }
     if not counts.steps:
         why = "no request waited" if served else "no request fits"
-        reason = {"unavailable": f"{why}, so there is no step to count"}
-        return {name: {"value": value} for name, value in found.items()} | dict.fromkeys(
+        reason = Reading.missing(f"{why}, so there is no step to count")
+        return {name: Reading(value) for name, value in found.items()} | dict.fromkeys(
             _OVER_TIME, reason
         )
     whole = tokens * counts.steps
@@ -128,7 +129,7 @@ def metrics(counts: Counts, tokens: int, requests: int) -> dict[str, dict[str, A
             "block_table_bytes_peak": ENTRY_BYTES * counts.entries_peak,
             "shared_saving_share": counts.saved / counts.unshared,
         }
-    return {name: {"value": value} for name, value in found.items()}
+    return {name: Reading(value) for name, value in found.items()}
 
 
 _OVER_TIME = (

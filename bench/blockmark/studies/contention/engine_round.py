@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from blockmark.measure.probes.histograms import as_json, new_histogram
+from blockmark.measure.probes.histograms import new_histogram
+from blockmark.measure.reading import Reading, Readings
 
 from .engine_load import (
     Load,
@@ -26,9 +27,7 @@ _BLOCKS, _PAIRS, _LATENCIES = 7, 2_000, 11_000
 _QUICK_BLOCKS, _QUICK_PAIRS, _QUICK_LATENCIES = 3, 500, 1_500
 
 
-def measure_engine(
-    source: Any, parameters: Mapping[str, Any], job: Mapping[str, Any]
-) -> dict[str, dict[str, Any]]:
+def measure_engine(source: Any, parameters: Mapping[str, Any], job: Mapping[str, Any]) -> Readings:
     """Every metric of the study that an engine in Python has."""
     params, quick = job["params"], job["quick"]
     load = load_of(params, shares=source.shares)
@@ -37,10 +36,10 @@ def measure_engine(
         latency = new_histogram()
         tally = run_paced(_engine(source, parameters, params), load, rate, seconds, latency)
         return {
-            "take_latency_ns": {"histogram": as_json(latency)},
-            "pairs_per_s": {"value": tally.pairs / tally.wall_ns * 1e9},
-            "cpu_share_at_rate": {"value": tally.cpu_ns / tally.wall_ns},
-            "refused_share": {"value": _refused(tally)},
+            "take_latency_ns": Reading.spread(latency),
+            "pairs_per_s": Reading(tally.pairs / tally.wall_ns * 1e9),
+            "cpu_share_at_rate": Reading(tally.cpu_ns / tally.wall_ns),
+            "refused_share": Reading(_refused(tally)),
         }
     by_coroutines = bool(params["coroutines"])
     run = run_coroutines if by_coroutines else run_threads
@@ -52,22 +51,22 @@ def measure_engine(
 
     tallies = repeat(_QUICK_BLOCKS if quick else _BLOCKS, one)
     if not tallies:
-        return {"refused_share": {"value": 1.0}}
+        return {"refused_share": Reading(1.0)}
     cpu = [tally.cpu_ns / tally.pairs for tally in tallies]
-    found: dict[str, dict[str, Any]] = {
-        "cpu_ns_per_pair": {"value": min(cpu), "mean": sum(cpu) / len(cpu)},
-        "pairs_per_s": {"value": max(tally.pairs / tally.wall_ns for tally in tallies) * 1e9},
-        "refused_share": {"value": sum(map(_refused, tallies)) / len(tallies)},
-        "voluntary_switches_per_s": {"value": _per_s(tallies, "voluntary")},
-        "involuntary_switches_per_s": {"value": _per_s(tallies, "involuntary")},
+    found: Readings = {
+        "cpu_ns_per_pair": Reading(min(cpu), sum(cpu) / len(cpu)),
+        "pairs_per_s": Reading(max(tally.pairs / tally.wall_ns for tally in tallies) * 1e9),
+        "refused_share": Reading(sum(map(_refused, tallies)) / len(tallies)),
+        "voluntary_switches_per_s": Reading(_per_s(tallies, "voluntary")),
+        "involuntary_switches_per_s": Reading(_per_s(tallies, "involuntary")),
         "kernel_share": kernel_share(
             sum(tally.user_ns for tally in tallies), sum(tally.kernel_ns for tally in tallies)
         ),
-        "overlap_share": {"unavailable": _LOOP if by_coroutines else _GIL},
+        "overlap_share": Reading.missing(_LOOP if by_coroutines else _GIL),
     }
     found |= _latency(source, parameters, params, load, quick)
     if (waited := waited_share(source, parameters, params, load, each)) is not None:
-        found["waited_share"] = {"value": waited}
+        found["waited_share"] = Reading(waited)
     return found
 
 
@@ -102,14 +101,14 @@ def waited_share(
 
 def _latency(
     source: Any, parameters: Mapping[str, Any], params: Mapping[str, Any], load: Load, quick: bool
-) -> dict[str, dict[str, Any]]:
+) -> Readings:
     """Each allocate timed alone, in a pass of its own."""
     each = pairs_each(load.workers, _QUICK_LATENCIES if quick else _LATENCIES)
     engine = _engine(source, parameters, params)
     if params["coroutines"]:
         latency = new_histogram()
         run_coroutines(engine, load, each, latency)
-        return {"take_latency_ns": {"histogram": as_json(latency)}}
+        return {"take_latency_ns": Reading.spread(latency)}
     from blockmark.runs.histogram import Histogram
 
     own = [new_histogram() for _ in range(load.workers)]
@@ -117,7 +116,7 @@ def _latency(
     merged = Histogram()
     for one in own:
         merged.merge(one.counts(), one.max_value)
-    return {"take_latency_ns": {"histogram": as_json(merged)}}
+    return {"take_latency_ns": Reading.spread(merged)}
 
 
 def _engine(

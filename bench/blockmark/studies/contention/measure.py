@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from blockmark.measure.machine import usable_cores
 from blockmark.measure.probes.overlap import check_threads
+from blockmark.measure.reading import Readings
 from blockmark.workload.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ def prove(impl: Implementation, job: Mapping[str, Any]) -> dict[str, Any]:
     return {"status": "ok", "operations": 2 * rounds * params["threads"], "steps": rounds}
 
 
-def measure(impl: Implementation, job: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+def measure(impl: Implementation, job: Mapping[str, Any]) -> Readings:
     """A round: windows and a stretch of threads, or blocks of coroutines."""
     if impl.tier == "py":
         from .engine_round import measure_engine

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from blockmark.measure.machine import usable_cores
 from blockmark.measure.probes.overlap import check_threads, overlap_metrics, window_plan
+from blockmark.measure.reading import Reading, Readings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -45,7 +46,7 @@ def prove(impl: Implementation, job: Mapping[str, Any]) -> dict[str, Any]:
     return {"status": "ok", "operations": operations, "steps": len(windows.threads)}
 
 
-def measure(impl: Implementation, job: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+def measure(impl: Implementation, job: Mapping[str, Any]) -> Readings:
     """Writes of all threads, and of one alone in the same process."""
     source: Any = impl.source
     threads, quick = job["params"]["threads"], job["quick"]
@@ -59,12 +60,12 @@ def measure(impl: Implementation, job: Mapping[str, Any]) -> dict[str, dict[str,
     found = {
         "write_ns": _cost(all_of_them),
         "write_alone_ns": _cost(alone),
-        "write_overlap_share": {"value": all_of_them.share},
+        "write_overlap_share": Reading(all_of_them.share),
         "ping_pong_ns": _ping_pong(),
     }
     reason = all_of_them.reason or alone.reason
     found["sharing_slowdown"] = (
-        {"unavailable": reason} if reason else {"value": all_of_them.op_ns / alone.op_ns}
+        Reading.missing(reason) if reason else Reading(all_of_them.op_ns / alone.op_ns)
     )
     return found
 
@@ -74,14 +75,14 @@ def extra_time_s(params: Mapping[str, Any]) -> float:
     return 0.0
 
 
-def _cost(overlap: Any) -> dict[str, Any]:
+def _cost(overlap: Any) -> Reading:
     if overlap.reason:
-        return {"unavailable": overlap.reason}
-    return {"value": overlap.op_ns, "mean": overlap.op_mean_ns}
+        return Reading.missing(overlap.reason)
+    return Reading(overlap.op_ns, overlap.op_mean_ns)
 
 
-def _ping_pong() -> dict[str, Any]:
+def _ping_pong() -> Reading:
     from blockmark_impls import _native
 
     ns = _native.ping_pong_ns()
-    return {"value": ns} if ns >= 0 else {"unavailable": "there is one processor only"}
+    return Reading(ns) if ns >= 0 else Reading.missing("there is one processor only")

@@ -8,6 +8,7 @@ from __future__ import annotations
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any, cast
 
+from blockmark.measure.reading import Reading, Readings
 from blockmark.workload.errors import ConfigError
 from blockmark.workload.packing import modelled_transfer_ns
 
@@ -154,7 +155,7 @@ def prove(impl: Implementation, job: Mapping[str, Any]) -> dict[str, Any]:
     return {"status": "ok", "operations": len(wanted), "steps": 1}
 
 
-def measure(impl: Implementation, job: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+def measure(impl: Implementation, job: Mapping[str, Any]) -> Readings:
     """Host time in blocks of about a millisecond, exact bytes and copies, and the model."""
     from blockmark_impls import _native
 
@@ -175,11 +176,11 @@ def measure(impl: Implementation, job: Mapping[str, Any]) -> dict[str, dict[str,
     host = min(times)
     transfer = modelled_transfer_ns(copies, sent_bytes, params)
     return {
-        "batch_pack_ns": {"value": host, "mean": sum(times) / len(times)},
-        "sent_bytes": {"value": sent_bytes},
-        "sent_copies": {"value": copies},
-        "transfer_ns": {"value": transfer},
-        "pack_and_transfer_ns": {"value": host + transfer},
+        "batch_pack_ns": Reading(host, sum(times) / len(times)),
+        "sent_bytes": Reading(sent_bytes),
+        "sent_copies": Reading(copies),
+        "transfer_ns": Reading(transfer),
+        "pack_and_transfer_ns": Reading(host + transfer),
     }
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any, cast
 
+from blockmark.measure.reading import Reading, Readings
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
@@ -57,15 +59,15 @@ def prove(impl: Implementation, job: Mapping[str, Any]) -> dict[str, Any]:
     return {"status": "ok", "operations": min(rows, 256), "steps": 1}
 
 
-def measure(impl: Implementation, job: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+def measure(impl: Implementation, job: Mapping[str, Any]) -> Readings:
     """The four ways to read, each in blocks of about a millisecond, and exact counts."""
     slab = cast("LayoutSource", impl.source).slab(
         job["params"]["table_rows"], job["params"]["line_offset"]
     )
     blocks = _QUICK_BLOCKS if job["quick"] else _BLOCKS
     return {
-        "lines_per_row": {"value": slab.lines_of_all() / slab.rows},
-        "slab_bytes": {"value": slab.bytes},
+        "lines_per_row": Reading(slab.lines_of_all() / slab.rows),
+        "slab_bytes": Reading(slab.bytes),
         "entry_read_ns": _timed(slab.time_entries, job["seed"], blocks),
         "row_read_ns": _timed(slab.time_rows, job["seed"], blocks),
         "row_load_ns": _timed(slab.time_loads, job["seed"], blocks),
@@ -73,7 +75,7 @@ def measure(impl: Implementation, job: Mapping[str, Any]) -> dict[str, dict[str,
     }
 
 
-def _timed(read: Callable[[int, int], int], seed: int, blocks: int) -> dict[str, Any]:
+def _timed(read: Callable[[int, int], int], seed: int, blocks: int) -> Reading:
     count = _LEAST_READS
     while (ns := read(count, seed)) < _BLOCK_NS // 2:
         count *= 2
@@ -85,7 +87,7 @@ def _timed(read: Callable[[int, int], int], seed: int, blocks: int) -> dict[str,
         times.append(read(count, seed + block + 1) / count)
         if perf_counter_ns() - started > 3 * blocks * _BLOCK_NS:
             break
-    return {"value": min(times), "mean": sum(times) / len(times)}
+    return Reading(min(times), sum(times) / len(times))
 
 
 def extra_time_s(params: Mapping[str, Any]) -> float:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from blockmark.measure.reading import Reading, Readings
 from blockmark.workload.decode import decode_load
 from blockmark.workload.errors import ConfigError
 from blockmark.workload.model_shape import bytes_per_token
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from blockmark_impls.mistakes.source import MistakeSource
     from blockmark_impls.registry import Implementation
 
-    Raw = dict[str, dict[str, Any]]
 
 KIND = "mistake"
 REPEATS = True
@@ -119,7 +119,7 @@ def prove(impl: Implementation, job: Mapping[str, Any]) -> dict[str, Any]:
     return done
 
 
-def measure(impl: Implementation, job: Mapping[str, Any]) -> Raw:
+def measure(impl: Implementation, job: Mapping[str, Any]) -> Readings:
     """Both versions in turns, and what is counted exactly."""
     from blockmark_impls.registry import resolve
 
@@ -133,7 +133,7 @@ def measure(impl: Implementation, job: Mapping[str, Any]) -> Raw:
             return _packings(impl, right, job)
 
 
-def _appends(wrong: Implementation, right: Implementation, job: Mapping[str, Any]) -> Raw:
+def _appends(wrong: Implementation, right: Implementation, job: Mapping[str, Any]) -> Readings:
     from .append_blocks import measure_appends
 
     params = job["params"]
@@ -146,15 +146,15 @@ def _appends(wrong: Implementation, right: Implementation, job: Mapping[str, Any
     )
     bad, good = found
     metrics = _both(bad.least_ns, good.least_ns)
-    metrics["copies_per_append"] = {"value": bad.copies_per_append}
-    metrics["right_copies_per_append"] = {"value": good.copies_per_append}
+    metrics["copies_per_append"] = Reading(bad.copies_per_append)
+    metrics["right_copies_per_append"] = Reading(good.copies_per_append)
     if bad.most_extra is None or good.most_extra is None:
         reason = "called from Python, a copy's source is given back before anyone can look"
-        metrics["peak_extra_blocks"] = {"unavailable": reason}
+        metrics["peak_extra_blocks"] = Reading.missing(reason)
     else:
-        metrics["peak_extra_blocks"] = {"value": bad.most_extra - good.most_extra}
+        metrics["peak_extra_blocks"] = Reading(bad.most_extra - good.most_extra)
     extra = params["concurrency"] * (bad.copies_per_append - good.copies_per_append)
-    metrics["gpu_step_factor"] = {"value": gpu_step_factor(extra, params)}
+    metrics["gpu_step_factor"] = Reading(gpu_step_factor(extra, params))
     return metrics
 
 
@@ -173,7 +173,7 @@ def gpu_step_factor(extra_copies: float, params: Mapping[str, Any]) -> float:
     return float(1 + extra_copies * copy_ns / (read / bandwidth))
 
 
-def _steps(wrong: Implementation, right: Implementation, job: Mapping[str, Any]) -> Raw:
+def _steps(wrong: Implementation, right: Implementation, job: Mapping[str, Any]) -> Readings:
     from blockmark.measure.allocation_count import steady_allocations
 
     from .proof import lost_updates
@@ -182,18 +182,18 @@ def _steps(wrong: Implementation, right: Implementation, job: Mapping[str, Any])
     searched = getattr(sides[0][0], "search_length", None)
     metrics = _timed_in_turns(sides, 1, job)
     if searched is not None:
-        metrics["searched_per_block"] = {"value": searched}
+        metrics["searched_per_block"] = Reading(searched)
     if _source(wrong).fault == "shared-table":
-        metrics["lost_updates"] = {"value": lost_updates()}
+        metrics["lost_updates"] = Reading(lost_updates())
     for (_, cursor), name in zip(
         sides, ("heap_allocations_per_step", "right_heap_allocations_per_step"), strict=True
     ):
         count = steady_allocations(cursor)
-        metrics[name] = {"unavailable": count} if isinstance(count, str) else {"value": count}
+        metrics[name] = Reading.of(count)
     return metrics
 
 
-def _packings(wrong: Implementation, right: Implementation, job: Mapping[str, Any]) -> Raw:
+def _packings(wrong: Implementation, right: Implementation, job: Mapping[str, Any]) -> Readings:
     from blockmark.workload.packing import modelled_transfer_ns
 
     params = job["params"]
@@ -206,12 +206,12 @@ def _packings(wrong: Implementation, right: Implementation, job: Mapping[str, An
     metrics = _timed_in_turns(sides, 2, job)
     sent = transfers * (params["max_blocks_per_seq"] + 1) * 4
     modelled = [modelled_transfer_ns(copies, sent, params) for copies in (transfers, 1)]
-    metrics["transfers_per_step"] = {"value": transfers}
-    metrics["wrong_transfer_ns"] = {"value": modelled[0]}
-    metrics["right_transfer_ns"] = {"value": modelled[1]}
-    both = [metrics[name]["value"] for name in ("wrong_ns", "right_ns")]
+    metrics["transfers_per_step"] = Reading(transfers)
+    metrics["wrong_transfer_ns"] = Reading(modelled[0])
+    metrics["right_transfer_ns"] = Reading(modelled[1])
+    both = [metrics[name].number for name in ("wrong_ns", "right_ns")]
     whole = [ns + transfer for ns, transfer in zip(both, modelled, strict=True)]
-    metrics["factor_with_transfer"] = {"value": whole[0] / whole[1]}
+    metrics["factor_with_transfer"] = Reading(whole[0] / whole[1])
     return metrics
 
 
@@ -232,7 +232,9 @@ def _replays(
     return made
 
 
-def _timed_in_turns(sides: list[tuple[Any, Cursor]], phase: int, job: Mapping[str, Any]) -> Raw:
+def _timed_in_turns(
+    sides: list[tuple[Any, Cursor]], phase: int, job: Mapping[str, Any]
+) -> Readings:
     """The least block of each side; a block is about a millisecond of whole periods."""
     from blockmark.measure.probes.timing import measure_costs, warm_up
 
@@ -247,11 +249,11 @@ def _timed_in_turns(sides: list[tuple[Any, Cursor]], phase: int, job: Mapping[st
     return _both(*least)
 
 
-def _both(wrong_ns: float, right_ns: float) -> Raw:
+def _both(wrong_ns: float, right_ns: float) -> Readings:
     return {
-        "right_ns": {"value": right_ns},
-        "wrong_ns": {"value": wrong_ns},
-        "mistake_factor": {"value": wrong_ns / right_ns},
+        "right_ns": Reading(right_ns),
+        "wrong_ns": Reading(wrong_ns),
+        "mistake_factor": Reading(wrong_ns / right_ns),
     }
 
 
