@@ -67,7 +67,7 @@ class Scripted:
         assert request["kind"] == "verify"
         return {**self.proof.get(request["impl"], {"status": "ok"}), "loaded": self.loaded}
 
-    def player(self, request: dict[str, Any], timeout_s: float, stop: object) -> _Player:
+    def player(self, request: dict[str, Any], timeout_s: float, stop: object = None) -> _Player:
         self.jobs.append(request)
         number = sum(job["impl"] == request["impl"] for job in self.jobs) - 1
         player = _Player(request, self.script(request, number))

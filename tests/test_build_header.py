@@ -282,7 +282,7 @@ def test_instructions_are_those_of_the_same_code_built_in(tmp_path: Path) -> Non
     prepared = prepare(plan.cells, tmp_path / "programs")
     simulator = Simulator(VALGRIND, Geometry(), 300.0)
     requests = simulation_requests(plan.pairs(), prepared, 1)
-    found = {name: answer for name, _, answer in simulator.simulate(requests, 2)}
+    found = {name: answer for name, _, answer in simulator.simulate(requests)}
     mine, built_in = (
         {
             name: entry["value"]

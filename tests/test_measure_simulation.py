@@ -67,7 +67,7 @@ def simulate(folder: Path, *cells: str, timeout_s: float = 60.0) -> dict[str, An
     install(folder, CHILD)
     simulator = Simulator(Valgrind(str(folder / "valgrind"), "3.19.0"), Geometry(), timeout_s)
     request = {"name": "it", "impl": "it", "cells": [{"cell": cell} for cell in cells]}
-    return {cell: answer for _, cell, answer in simulator.simulate([request], 2)}
+    return {cell: answer for _, cell, answer in simulator.simulate([request])}
 
 
 def starts(folder: Path) -> int:
@@ -131,7 +131,7 @@ def test_counts_that_are_missing_or_zero_fail_loudly(tmp_path: Path, cell: str) 
 def test_a_valgrind_that_is_gone(tmp_path: Path) -> None:
     simulator = Simulator(Valgrind(str(tmp_path / "none"), "3.19.0"), Geometry(), 60.0)
     request = {"name": "it", "impl": "it", "cells": [{"cell": "a"}, {"cell": "b"}]}
-    answers = [answer for _, _, answer in simulator.simulate([request], 1)]
+    answers = [answer for _, _, answer in simulator.simulate([request])]
     assert len(answers) == 2
     assert all("valgrind can't be started" in answer["reason"] for answer in answers)
 
@@ -140,7 +140,7 @@ def test_a_caller_that_stops_asking_ends_the_processes(tmp_path: Path) -> None:
     install(tmp_path, CHILD)
     simulator = Simulator(Valgrind(str(tmp_path / "valgrind"), "3.19.0"), Geometry(), 600.0)
     request = {"name": "it", "impl": "it", "cells": [{"cell": "a"}, {"cell": "b hangs"}]}
-    answers = simulator.simulate([request], 1)
+    answers = simulator.simulate([request])
     assert next(answers)[1] == "a"
     wait_for(tmp_path / "child")
     answers.close()  # type: ignore[attr-defined]
@@ -220,7 +220,7 @@ def real(folder: Path, scenario: str, *impls: str) -> dict[str, Any]:
     prepared = prepare(plan.cells, folder / "programs")
     simulator = Simulator(REAL, Geometry(), 300.0)
     requests = simulation_requests(plan.pairs(), prepared, 1)
-    return {name: answer for name, _, answer in simulator.simulate(requests, 2)}
+    return {name: answer for name, _, answer in simulator.simulate(requests)}
 
 
 def values(answer: dict[str, Any]) -> dict[str, Any]:

@@ -9,10 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import platform
-import threading
-from collections.abc import Callable, Collection, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,13 +17,16 @@ from typing import TYPE_CHECKING, Any
 from blockmark.runs.counts import CellCounts, CostCounts, CountKey, SideCounts
 from blockmark.workload.program import Program
 
-from .machine import memory_limit, usable_cores
+from .machine import memory_limit
 from .probes.callgrind import Geometry, Valgrind, find_valgrind
 from .proof.effort import BEFORE_MEASURING
 from .proof.verification import verify_job
+from .side_by_side import side_by_side
 from .simulation import LEAST_TIMEOUT_S, Simulator, simulation_requests
 
 if TYPE_CHECKING:
+    from threading import Event
+
     from .plan import Pair
     from .programs import Prepared
     from .sides import Side
@@ -140,17 +140,16 @@ class _Counting:
 
     def _prove(self) -> None:
         """Prove each pair, and count its allocations if it is right."""
-        with _processes() as (pool, stop):
-            answers = [pool.submit(self._one, each.pair, stop) for each in self._work]
-            for each, answer in zip(self._work, answers, strict=True):
-                found = answer.result()
+        with side_by_side(self._one, self._work) as answers:
+            for each, found in zip(self._work, answers, strict=True):
                 if found["status"] == "ok":
                     self._allocations[each.pair.key] = found["allocations"]
                 else:
                     self._give_up(each, found["status"], found["reason"])
                 self._advance(f"checked {each.pair.subject.name}")
 
-    def _one(self, pair: Pair, stop: threading.Event) -> dict[str, Any]:
+    def _one(self, work: Work, stop: Event) -> dict[str, Any]:
+        pair = work.pair
         proof = verify_job(
             pair,
             self._prepared,
@@ -198,7 +197,7 @@ class _Counting:
                 if job["params"]["heap"] == "aged":
                     job["moved_by"] = job["seed"]
         by_key = {each.pair.key: each for each in todo}
-        for name, cell, answer in simulator.simulate(requests, usable_cores()):
+        for name, cell, answer in simulator.simulate(requests):
             each, answers = by_key[cell, name], self._answers.setdefault((cell, name), [])
             answers.append(answer)
             if len(answers) == _heaps(each.pair):
@@ -244,18 +243,6 @@ class _Counting:
             costs, allocations = self._totals[key], self._allocations[key]
         loads = _loads(each.pair.cell.key, programs)
         return CellCounts(*each.place, loads, costs, allocations)
-
-
-@contextmanager
-def _processes() -> Iterator[tuple[ThreadPoolExecutor, threading.Event]]:
-    """As many jobs at once as there are processors; all end where the caller does."""
-    stop = threading.Event()
-    pool = ThreadPoolExecutor(usable_cores())
-    try:
-        yield pool, stop
-    finally:
-        stop.set()
-        pool.shutdown(wait=True, cancel_futures=True)
 
 
 def _only(models: dict[str, list[dict[str, Any]]], costs: Collection[str]) -> dict[str, Any]:

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 from contextlib import suppress
+from threading import Event
 from typing import TYPE_CHECKING, Any
 
 from blockmark import reaper
@@ -21,7 +22,6 @@ from .machine import usable_cores
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
-    from threading import Event
 
 COMMAND = [sys.executable, "-P", "-m", "blockmark.measure.worker"]
 # Looks at a process that has ended while another one, in a session of its own, holds its
@@ -67,7 +67,7 @@ class Job:
         self,
         request: dict[str, Any],
         timeout: float,
-        stop: Event,
+        stop: Event | None = None,
         *,
         command: list[str] | None = None,
         environment: dict[str, str] | None = None,
@@ -79,7 +79,7 @@ class Job:
         `command` and `environment` replace the worker's own, as where a tool starts it;
         `cwd` is its folder, if not this process's. Raises OSError if it can't be started.
         """
-        self._stop = stop
+        self._stop = stop or Event()
         # Threads use CPU time on several cores at once; without a study of them a job has
         # one thread, whose CPU time is at most the wall time.
         cores = min(usable_cores(), request.get("params", {}).get("threads", 1))

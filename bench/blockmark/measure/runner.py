@@ -7,9 +7,7 @@ Every finished measurement is on the disk before the next one starts.
 
 from __future__ import annotations
 
-import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -17,16 +15,19 @@ from blockmark.interrupts import interrupts_wait
 from blockmark.workload.errors import ConfigError
 
 from .jobs import Job
-from .machine import cache_sizes, memory_limit, usable_cores
+from .machine import cache_sizes, memory_limit
 from .probes.callgrind import Geometry, find_valgrind
 from .proof.effort import BEFORE_MEASURING, QUICK
 from .proof.verification import verify_job
 from .rate import extra_time_s
+from .side_by_side import side_by_side
 from .simulation import LEAST_TIMEOUT_S, Simulator, simulation_requests
 from .study import study_job, study_of
 from .time_left import COUNTERS, ROUND, VERIFY, TimeLeft
 
 if TYPE_CHECKING:
+    from threading import Event
+
     from blockmark.runs.store import RunWriter
 
     from .plan import Pair, Plan
@@ -102,7 +103,6 @@ class Runner:
         self._last_end = time.monotonic()
         self._simulates = plan.counters.source == "callgrind"
         self._steps = sum(pair.rounds(plan.rounds) + 1 + self._simulates for pair in plan.pairs())
-        self._stop = threading.Event()
 
     @property
     def elapsed_s(self) -> float:
@@ -131,23 +131,17 @@ class Runner:
                 self._keep("verify", pair, {"status": "ok"})
             else:
                 todo.append(pair)
-        pool = ThreadPoolExecutor(usable_cores())
         self._last_end = time.monotonic()
-        try:
-            answers = [pool.submit(self._prove, pair) for pair in todo]
-            for pair, answer in zip(todo, answers, strict=True):
+        with side_by_side(self._prove, todo) as answers:
+            for pair in todo:
                 self._tell(f"proving {pair.subject.name}")
-                self._keep("verify", pair, answer.result())
-        finally:
-            self._stop.set()
-            pool.shutdown(wait=True, cancel_futures=True)
-            self._stop.clear()
+                self._keep("verify", pair, next(answers))
 
-    def _prove(self, pair: Pair) -> dict[str, Any]:
+    def _prove(self, pair: Pair, stop: Event) -> dict[str, Any]:
         quick = self.plan.quick
         if pair.cell.study:
             job = study_job("study-proof", pair, self._prepared, seed=self.plan.seed, quick=quick)
-            return Job(job, self.plan.timeout_s, self._stop).result()
+            return Job(job, self.plan.timeout_s, stop).result()
         job = verify_job(
             pair,
             self._prepared,
@@ -155,7 +149,7 @@ class Runner:
             first=pair.cell == self.plan.cells[0],
             seed=self.plan.seed,
         )
-        return Job(job, self.plan.timeout_s, self._stop).result()
+        return Job(job, self.plan.timeout_s, stop).result()
 
     def _round(self, number: int) -> None:
         for pair in self.plan.order(number):
@@ -169,7 +163,7 @@ class Runner:
             job = self._round_job(pair, self.plan.seed * 1000 + number)
             # A loop of a stated length is not a hang.
             timeout = self.plan.timeout_s + _extra_time_s(pair)
-            answer = Job(job, timeout, self._stop).result()
+            answer = Job(job, timeout).result()
             self._keep("round", pair, answer, round=number)
 
     def _round_job(self, pair: Pair, seed: int) -> dict[str, Any]:
@@ -215,7 +209,7 @@ class Runner:
         requests = simulation_requests(todo, self._prepared, self.plan.seed * 1000)
         self._tell("simulating caches")
         self._last_end = time.monotonic()
-        for name, cell, answer in simulator.simulate(requests, usable_cores()):
+        for name, cell, answer in simulator.simulate(requests):
             self._keep("counters", pairs[name, cell], answer)
 
     def _simulator(self) -> Simulator | str:

@@ -14,7 +14,6 @@ import subprocess
 import tempfile
 import threading
 from collections import defaultdict
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,6 +26,7 @@ from .limits import PATIENCE_S, Watch
 from .probes.callgrind import callgrind_command, callgrind_environment, of_fixed_size
 from .probes.callgrind_dumps import DumpError, counter_metrics, events_of, parse_dump
 from .reading import Reading
+from .side_by_side import side_by_side
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -83,9 +83,7 @@ class Simulator:
         self._timeout_s = timeout_s
         self._side = side
 
-    def simulate(
-        self, requests: Sequence[dict[str, Any]], processes: int
-    ) -> Iterator[tuple[str, str, Answer]]:
+    def simulate(self, requests: Sequence[dict[str, Any]]) -> Iterator[tuple[str, str, Answer]]:
         """(name, cell, answer) of every cell of every request, as they are finished.
 
         A request has the `name` and the target `impl` of an implementation, and its
@@ -94,9 +92,8 @@ class Simulator:
         when the caller stops asking.
         """
         finished: queue.SimpleQueue[tuple[str, str, Answer] | None] = queue.SimpleQueue()
-        stop = threading.Event()
 
-        def work(request: dict[str, Any]) -> None:
+        def work(request: dict[str, Any], stop: Event) -> None:
             def hand_in(cell: str, answer: Answer) -> None:
                 finished.put((request["name"], cell, answer))
 
@@ -105,17 +102,11 @@ class Simulator:
             finally:
                 finished.put(None)
 
-        pool = ThreadPoolExecutor(processes)
-        try:
-            futures = [pool.submit(work, request) for request in requests]
+        with side_by_side(work, requests) as done:
             for _ in requests:
                 while (one := finished.get()) is not None:
                     yield one
-            for future in futures:
-                future.result()  # a defect of ours must not pass for a missing count
-        finally:
-            stop.set()
-            pool.shutdown(wait=True, cancel_futures=True)
+            list(done)  # a defect of ours must not pass for a missing count
 
     def _all_cells(
         self, request: dict[str, Any], stop: Event, hand_in: Callable[[str, Answer], None]

@@ -11,19 +11,17 @@ from __future__ import annotations
 
 import random
 import tempfile
-import threading
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from blockmark.measure.machine import load_average, usable_cores
+from blockmark.measure.machine import load_average
 from blockmark.measure.programs import prepare
 from blockmark.measure.proof.effort import BEFORE_MEASURING
 from blockmark.measure.proof.verification import verify_job
+from blockmark.measure.side_by_side import side_by_side
 from blockmark.measure.sides import Described, Side, describe_side
 from blockmark.measure.turns import Alternated, Turns, alternate, turns_job
 from blockmark.runs.estimate import lower_quartile
@@ -37,6 +35,8 @@ from .check_identity import refuse_shared_code
 from .check_plan import Asked, Card, Contest, make_card
 
 if TYPE_CHECKING:
+    from threading import Event
+
     from blockmark.measure.programs import Prepared
 
 Progress = Callable[[int, int, str], None]
@@ -138,7 +138,6 @@ class _Match:
         self._effort = effort
         self._progress = progress
         self._started = started
-        self._stop = threading.Event()
         self._load_before = load_average()
         self._control: tuple[list[float], list[float]] = ([], [])
         self._order: list[list[str]] = []
@@ -218,20 +217,18 @@ class _Match:
 
     def _verify(self, contests: list[Contest]) -> None:
         """Prove both sides; a contest with a side that isn't right is not judged."""
-        same = self._same_sides()
-        with self._processes() as pool:
-            answers = [
-                [pool.submit(self._prove, contest, side) for side in ((1,) if same else (0, 1))]
-                for contest in contests
-            ]
-            for contest, futures in zip(contests, answers, strict=True):
-                found = [future.result() for future in futures]
+        sides = (1,) if self._same_sides() else (0, 1)
+        asked = [(contest, side) for contest in contests for side in sides]
+        with side_by_side(self._prove, asked) as answers:
+            for contest in contests:
+                found = [next(answers) for _ in sides]
                 refuse_shared_code(self._sides[0], found[0].get("loaded", {}))
                 self._proved(contest, found[0], found[-1])
                 for _ in found:
                     self._advance(f"checked {contest.name}")
 
-    def _prove(self, contest: Contest, side: int) -> dict[str, Any]:
+    def _prove(self, asked: tuple[Contest, int], stop: Event) -> dict[str, Any]:
+        contest, side = asked
         pair = (contest.before, contest.after)[side]
         job = verify_job(
             pair,
@@ -241,7 +238,7 @@ class _Match:
             seed=self._asked.seed,
         )
         job["tell_loaded"] = True
-        return self._sides[side].job(job, self._effort.timeout_s, self._stop).result()
+        return self._sides[side].job(job, self._effort.timeout_s, stop).result()
 
     def _proved(self, contest: Contest, old: dict[str, Any], new: dict[str, Any]) -> None:
         """Take a contest out unless both sides gave the right answers."""
@@ -297,7 +294,7 @@ class _Match:
             for side in sides:
                 pair = (contest.before, contest.after)[side]
                 job = turns_job(pair, self._prepared, contest.programs, seed)
-                started[side] = self._sides[side].player(job, self._effort.timeout_s, self._stop)
+                started[side] = self._sides[side].player(job, self._effort.timeout_s)
         except BaseException:
             for player in started.values():
                 player.kill()
@@ -449,17 +446,6 @@ class _Match:
 
     def _skip_to(self, done: int) -> None:
         self._done = max(self._done, done)
-
-    @contextmanager
-    def _processes(self) -> Iterator[ThreadPoolExecutor]:
-        """As many processes at once as there are processors: no clock runs."""
-        pool = ThreadPoolExecutor(usable_cores())
-        try:
-            yield pool
-        finally:
-            self._stop.set()
-            pool.shutdown(wait=True, cancel_futures=True)
-            self._stop.clear()
 
 
 def _visible_words(cells: tuple[CellVerdict, ...]) -> Iterator[str]:

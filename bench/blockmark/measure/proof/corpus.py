@@ -14,7 +14,6 @@ import ast
 import re
 import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,11 +22,11 @@ from blockmark.workload.keys import ConfigError
 from blockmark_impls.contract import PoolConfig
 
 from ..jobs import Job
-from ..machine import usable_cores
+from ..side_by_side import side_by_side
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
-    from concurrent.futures import Future
+    from threading import Event
 
     from .effort import Effort
 
@@ -180,7 +179,7 @@ def build_headers(members: Sequence[Member]) -> Iterator[tuple[str, float | str]
     from blockmark_impls.build import build_header
     from blockmark_impls.sources import TargetError
 
-    def build(file: str) -> float | str:
+    def build(file: str, _: Event) -> float | str:
         start = time.monotonic()
         try:
             build_header(Path(file))
@@ -190,12 +189,9 @@ def build_headers(members: Sequence[Member]) -> Iterator[tuple[str, float | str]
 
     targets = (member.target.rpartition(":")[0] for member in members)
     files = list(dict.fromkeys(file for file in targets if file.endswith(".hpp")))
-    compilers = ThreadPoolExecutor(usable_cores())
-    try:
-        for file, took in zip(files, compilers.map(build, files), strict=True):
+    with side_by_side(build, files) as built:
+        for file, took in zip(files, built, strict=True):
             yield Path(file).name, took
-    finally:
-        compilers.shutdown(wait=False, cancel_futures=True)
 
 
 def try_corpus(
@@ -210,9 +206,6 @@ def try_corpus(
 
     `advance` is called with how many are done, in any order, from other threads.
     """
-    stop = threading.Event()
-    pool = ThreadPoolExecutor(cores or usable_cores())
-
     finished = 0
     counting = threading.Lock()
 
@@ -223,28 +216,20 @@ def try_corpus(
             advance(finished)
         return some
 
-    def alone(member: Member) -> Tried:
+    def alone(member: Member, stop: Event) -> Tried:
         limit = _HANG_LIMIT_S if member.fault == HANG else _LIMIT_S
         answer = _ask([member], effort, seed, limit, stop)
         return done(_tried([member], answer))[0]
 
-    def one_by_one(some: Sequence[Member]) -> list[Tried]:
-        return [alone(member) for member in some]
+    def together(some: Sequence[Member], stop: Event) -> list[Tried]:
+        answer = {} if some[0].alone else _ask(some, effort, seed, _LIMIT_S, stop)
+        if "answers" in answer:
+            return done(_tried(some, answer))
+        return [alone(member, stop) for member in some]
 
-    def together(some: Sequence[Member]) -> list[Tried]:
-        answer = _ask(some, effort, seed, _LIMIT_S, stop)
-        return done(_tried(some, answer)) if "answers" in answer else one_by_one(some)
-
-    try:
-        tried: list[Future[list[Tried]]] = [
-            pool.submit(one_by_one if batch[0].alone else together, batch)
-            for batch in _batches(members)
-        ]
-        for batch_tried in tried:
-            yield from batch_tried.result()
-    finally:
-        stop.set()
-        pool.shutdown(wait=True, cancel_futures=True)
+    with side_by_side(together, _batches(members), cores) as batches:
+        for tried in batches:
+            yield from tried
 
 
 def summary(results: Sequence[Tried], seconds: float) -> str:
@@ -290,7 +275,7 @@ def _ask(
     effort: Effort,
     seed: int,
     limit_s: float,
-    stop: threading.Event,
+    stop: Event,
 ) -> dict[str, Any]:
     job = {
         "kind": "corpus",

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import tempfile
-import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..jobs import Job
-from ..machine import memory_limit, usable_cores
+from ..machine import memory_limit
 from ..plan import Pair, make_plan
 from ..programs import Prepared, prepare
+from ..side_by_side import side_by_side
 from .kept import check_writable, keep, kept_files
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from threading import Event
 
     from blockmark.workload.scenario import Scenario
 
@@ -120,11 +120,10 @@ def verify_all(
         # What can't be loaded is said once, not in every cell.
         if pair.subject.kind != "control" and not (pair.subject.broken and pair.cell != first)
     ]
-    stop = threading.Event()
     with tempfile.TemporaryDirectory(prefix="blockmark-") as folder:
         prepared = prepare(plan.cells, Path(folder))
 
-        def prove(pair: Pair) -> dict[str, Any]:
+        def prove(pair: Pair, stop: Event) -> dict[str, Any]:
             if pair.subject.broken:
                 return {"status": "failed", "reason": pair.subject.broken}
             if reason := pair.unavailable or prepared.refused.get(pair.cell.key):
@@ -136,17 +135,11 @@ def verify_all(
                 return _searched(job, answer, search_s, files, timeout_s, stop)
             return answer
 
-        pool = ThreadPoolExecutor(usable_cores())
-        try:
-            answers = [pool.submit(prove, pair) for pair in pairs]
+        with side_by_side(prove, pairs) as answers:
             for pair, answer in zip(pairs, answers, strict=True):
-                found = Verification(pair, answer.result())
                 if keep_in and search_s:
-                    keep(keep_in, found.answer.get("kept", ()))
-                yield found
-        finally:
-            stop.set()
-            pool.shutdown(wait=True, cancel_futures=True)
+                    keep(keep_in, answer.get("kept", ()))
+                yield Verification(pair, answer)
 
 
 def _searched(
@@ -155,7 +148,7 @@ def _searched(
     search_s: float,
     files: list[str],
     timeout_s: float,
-    stop: threading.Event,
+    stop: Event,
 ) -> dict[str, Any]:
     """What was proved, and what a search adds: in a process of its own, since a header is
     built otherwise for it.
@@ -167,7 +160,7 @@ def _searched(
     return {**proved, "notes": [*proved["notes"], *found["notes"]], "kept": found.get("kept", [])}
 
 
-def _in_chunks(job: dict[str, Any], timeout_s: float, stop: threading.Event) -> dict[str, Any]:
+def _in_chunks(job: dict[str, Any], timeout_s: float, stop: Event) -> dict[str, Any]:
     """The answer to a job, its random programs a process for each chunk; the first that is
     not `ok` ends it.
     """
