@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from blockmark.measure.answers import read_answer
 from blockmark.measure.jobs import Job
-from blockmark.measure.player_process import PlayerProcess
 from blockmark_impls.contract import PoolConfig
 from cli import blockmark, tiny
 
@@ -68,7 +67,7 @@ def test_a_process_that_ends_itself_has_given_no_answer(tmp_path: Path, body: st
 @pytest.mark.parametrize("body", BODIES.values(), ids=BODIES)
 def test_a_player_that_writes_has_given_no_answer(tmp_path: Path, body: str) -> None:
     request = asked(write(tmp_path, body + LEAVES), "turns")
-    player = PlayerProcess(request, 30, threading.Event())
+    player = Job(request, 30, threading.Event(), talks=True)
     try:
         assert player.answer()["status"] == "failed"
     finally:

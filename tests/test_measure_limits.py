@@ -16,7 +16,6 @@ import pytest
 from blockmark.measure import limits
 from blockmark.measure.jobs import Job
 from blockmark.measure.limits import Watch
-from blockmark.measure.player_process import PlayerProcess
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -173,7 +172,7 @@ def assert_gone(pid: int) -> None:
 def test_a_player_has_a_limit_over_its_whole_life() -> None:
     body = "say()\nfor line in sys.stdin:\n    burn(0.7)\n    say()"
     command = [sys.executable, "-P", "-c", WORKER + body]
-    player = PlayerProcess({}, 2, threading.Event(), command=command)
+    player = Job({}, 2, threading.Event(), command=command, talks=True)
     answers = [player.answer()]
     # While the other side plays it is not waited for.
     time.sleep(3)

@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
+from blockmark.measure.jobs import Job
 from blockmark.measure.plan import Pair
-from blockmark.measure.player_process import PlayerProcess
 from blockmark.measure.programs import prepare
 from blockmark.measure.sides import Side, describe_side
 from blockmark.measure.subject import Subject
@@ -91,7 +91,7 @@ class Match:
         **more: float,
     ) -> Alternated:
         self.players = [
-            PlayerProcess(job, timeout, self.stop, command=self._command) for job in self._jobs
+            Job(job, timeout, self.stop, command=self._command, talks=True) for job in self._jobs
         ]
         turns = Turns(pairs=pairs, blocks=2, **more)  # type: ignore[arg-type]
         players = self.players[0], self.players[1]
@@ -346,7 +346,7 @@ def test_a_waiting_player_takes_no_time_of_a_processor(tmp_path: Path) -> None:
         pytest.skip("no /proc")
     match = Match(tmp_path, {}, {})
     job = match._jobs[0]
-    player = PlayerProcess(job, 60.0, Event(), command=match._command)
+    player = Job(job, 60.0, Event(), command=match._command, talks=True)
     assert player.answer()["programs"] == [["step_ns"]]
 
     def ticks() -> int:

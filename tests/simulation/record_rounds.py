@@ -31,9 +31,9 @@ from typing import Any
 from recording import EQUAL, SCHEMA_VERSION, SLOWER
 from slower_step import with_extra_lookups
 
+from blockmark.measure.jobs import Job
 from blockmark.measure.machine import build_facts, load_average, machine_facts
 from blockmark.measure.plan import Pair
-from blockmark.measure.player_process import PlayerProcess
 from blockmark.measure.programs import Prepared, prepare
 from blockmark.measure.subject import Subject
 from blockmark.measure.turns import Alternated, alternate, turns_job
@@ -94,13 +94,13 @@ class Contestant:
     ) -> Alternated:
         """A match of two fresh processes. Raises RuntimeError if one failed."""
         stop = threading.Event()
-        players: dict[int, PlayerProcess] = {}
+        players: dict[int, Job] = {}
         try:
             # Whose process is the older one is drawn too.
             for side in draw.sample((0, 1), 2):
                 # The heap is aged by the seed: the same one for what is compared.
                 job = turns_job(self.pair, self.prepared, (before, after)[side], seed)
-                players[side] = PlayerProcess(job, _TIMEOUT_S, stop)
+                players[side] = Job(job, _TIMEOUT_S, stop, talks=True)
         except BaseException:
             for player in players.values():
                 player.kill()

@@ -6,7 +6,6 @@ there is to know of it.
 
 from __future__ import annotations
 
-from threading import Event
 from typing import TYPE_CHECKING, Any
 
 from blockmark_impls.registry import LoadError, TargetError, own_target, resolve
@@ -43,7 +42,7 @@ def subjects_of(target: str, cell: Cell, timeout_s: float) -> list[Subject]:
 def _as_told(name: str, target: str, cell: Cell, timeout_s: float) -> list[Subject]:
     """What a process says that loads it. Raises LoadError, and TargetError."""
     request = describe_job([target], cell)
-    answer = Job(request, timeout_s, Event()).result()
+    answer = Job(request, timeout_s).result()
     if answer["status"] != "ok":
         raise LoadError(f"{name} can't be loaded: {answer['reason']}")
     if reason := answer["unknown"].get(target):

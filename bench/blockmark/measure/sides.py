@@ -9,7 +9,6 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
-from threading import Event
 from typing import TYPE_CHECKING, Any
 
 import blockmark
@@ -17,11 +16,11 @@ import blockmark_impls
 
 from .acquaintance import describe_job
 from .jobs import Job
-from .player_process import PlayerProcess
 from .side_start import AS_INSTALLED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from threading import Event
 
     from blockmark.workload.scenario import Cell
 
@@ -57,14 +56,12 @@ class Side:
 
     def job(self, request: dict[str, Any], timeout_s: float, stop: Event | None = None) -> Job:
         """A process of this side, started with a request as `worker.py` reads it."""
-        return Job(request, timeout_s, stop or Event(), command=self.command(), cwd=self.cwd)
+        return Job(request, timeout_s, stop, command=self.command(), cwd=self.cwd)
 
-    def player(
-        self, request: dict[str, Any], timeout_s: float, stop: Event | None = None
-    ) -> PlayerProcess:
+    def player(self, request: dict[str, Any], timeout_s: float, stop: Event | None = None) -> Job:
         """A process of this side that plays in turns, started with a job of `turns_job`."""
-        event = stop or Event()
-        return PlayerProcess(request, timeout_s, event, command=self.command(), cwd=self.cwd)
+        command = self.command()
+        return Job(request, timeout_s, stop, command=command, cwd=self.cwd, talks=True)
 
 
 @dataclass(frozen=True, slots=True)
