@@ -10,14 +10,13 @@ from __future__ import annotations
 import hashlib
 import platform
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from blockmark.runs.counts import CellCounts, CostCounts, CountKey, SideCounts
 from blockmark.workload.program import Program
 
-from .machine import memory_limit
 from .probes.callgrind import Geometry, Valgrind, find_valgrind
 from .proof.effort import BEFORE_MEASURING
 from .proof.verification import verify_job
@@ -160,17 +159,7 @@ class _Counting:
         found = self._side.job(proof, self._timeout_s, stop).result()
         if found["status"] != "ok":
             return found
-        job = {
-            "kind": "allocations",
-            "impl": pair.subject.target,
-            "call_style": pair.call_style,
-            "params": pair.cell.values,
-            "config": asdict(pair.cell.pool_config),
-            "programs": self._prepared.jobs[pair.cell.key]["models"],
-            "condition": self._prepared.jobs[pair.cell.key]["condition"],
-            "seed": self._seed * 1000,
-            "memory_limit": memory_limit(),
-        }
+        job = self._prepared.request("allocations", pair, seed=self._seed * 1000)
         return self._side.job(job, self._timeout_s, stop).result()
 
     def _simulate(self, work: list[Work]) -> None:

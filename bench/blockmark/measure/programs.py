@@ -6,7 +6,7 @@ them; and a load that does not fit is told before anything is written.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from blockmark.workload.build import CellPrograms, build_cell
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
     from blockmark.workload.scenario import Cell
 
+    from .plan import Pair
+
 
 @dataclass(slots=True)
 class Prepared:
@@ -27,6 +29,21 @@ class Prepared:
     jobs: dict[str, dict[str, Any]] = field(default_factory=dict)
     facts: dict[str, dict[str, Any]] = field(default_factory=dict)
     refused: dict[str, str] = field(default_factory=dict)
+
+    def request(self, kind: str, pair: Pair, *, seed: int, **more: Any) -> dict[str, Any]:
+        """What a process is asked to do with one pair, with what else a job of the kind takes."""
+        own = self.jobs[pair.cell.key]
+        asked = {"kind": kind, "impl": pair.subject.target, "params": pair.cell.values}
+        if pair.cell.study:
+            asked |= {"workload": pair.cell.study, "study": own}
+        else:
+            asked |= {
+                "call_style": pair.call_style,
+                "config": asdict(pair.cell.pool_config),
+                "programs": own["models"],
+                "condition": own["condition"],
+            }
+        return {**asked, "seed": seed, "memory_limit": memory_limit(), **more}
 
 
 def prepare(cells: list[Cell], folder: Path) -> Prepared:

@@ -15,14 +15,14 @@ from blockmark.interrupts import interrupts_wait
 from blockmark.workload.errors import ConfigError
 
 from .jobs import Job
-from .machine import cache_sizes, memory_limit
+from .machine import cache_sizes
 from .probes.callgrind import Geometry, find_valgrind
 from .proof.effort import BEFORE_MEASURING, QUICK
 from .proof.verification import verify_job
 from .rate import extra_time_s
 from .side_by_side import side_by_side
 from .simulation import LEAST_TIMEOUT_S, Simulator, simulation_requests
-from .study import study_job, study_of
+from .study import study_of
 from .time_left import COUNTERS, ROUND, VERIFY, TimeLeft
 
 if TYPE_CHECKING:
@@ -140,15 +140,12 @@ class Runner:
     def _prove(self, pair: Pair, stop: Event) -> dict[str, Any]:
         quick = self.plan.quick
         if pair.cell.study:
-            job = study_job("study-proof", pair, self._prepared, seed=self.plan.seed, quick=quick)
-            return Job(job, self.plan.timeout_s, stop).result()
-        job = verify_job(
-            pair,
-            self._prepared,
-            QUICK if quick else BEFORE_MEASURING,
-            first=pair.cell == self.plan.cells[0],
-            seed=self.plan.seed,
-        )
+            seed = self.plan.seed
+            job = self._prepared.request("study-proof", pair, seed=seed, quick=quick)
+        else:
+            effort = QUICK if quick else BEFORE_MEASURING
+            first = pair.cell == self.plan.cells[0]
+            job = verify_job(pair, self._prepared, effort, first=first, seed=self.plan.seed)
         return Job(job, self.plan.timeout_s, stop).result()
 
     def _round(self, number: int) -> None:
@@ -167,26 +164,21 @@ class Runner:
             self._keep("round", pair, answer, round=number)
 
     def _round_job(self, pair: Pair, seed: int) -> dict[str, Any]:
+        request = self._prepared.request
         if pair.cell.study:
-            return study_job("study-round", pair, self._prepared, seed=seed, quick=self.plan.quick)
+            return request("study-round", pair, seed=seed, quick=self.plan.quick)
         programs = self._prepared.jobs[pair.cell.key]
-        return {
-            "kind": "measure",
-            "impl": pair.subject.target,
-            "call_style": pair.call_style,
-            "params": pair.cell.values,
-            "config": asdict(pair.cell.pool_config),
-            "sequences": programs["sequences"],
-            "programs": programs["models"],
-            "refused": programs["refused"],
-            "condition": programs["condition"],
-            "budget": asdict(self.plan.budget),
-            "software_counters": self.plan.counters.software,
-            "pmu": self.plan.counters.events,
-            "caches": cache_sizes(),
-            "seed": seed,
-            "memory_limit": memory_limit(),
-        }
+        return request(
+            "measure",
+            pair,
+            seed=seed,
+            sequences=programs["sequences"],
+            refused=programs["refused"],
+            budget=asdict(self.plan.budget),
+            software_counters=self.plan.counters.software,
+            pmu=self.plan.counters.events,
+            caches=cache_sizes(),
+        )
 
     def _simulate(self) -> None:
         """Count in a simulation what was measured; what it costs there says nothing."""

@@ -1,4 +1,4 @@
-"""How a study is measured: what its `measure` offers, and the jobs of its processes.
+"""How a study is measured: what its `measure` offers.
 
 A study makes its cells ready before any clock starts, proves in a process of its own that
 what it measures gives right answers, and measures a round. All else (the order of
@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from blockmark.rooms import part_of
 
-from .machine import memory_limit
-
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
@@ -21,11 +19,7 @@ if TYPE_CHECKING:
     from blockmark.workload.scenario import Cell
     from blockmark_impls.registry import Implementation
 
-    from .plan import Pair
-    from .programs import Prepared
     from .reading import Readings
-
-KINDS = ("study-proof", "study-round")
 
 
 class Study(Protocol):
@@ -58,23 +52,6 @@ class Study(Protocol):
 def study_of(workload: str) -> Study:
     """How a study is measured, imported when it is asked for."""
     return cast("Study", part_of(workload, "measure"))
-
-
-def study_job(
-    kind: str, pair: Pair, prepared: Prepared, *, seed: int, quick: bool
-) -> dict[str, Any]:
-    """The request to a worker that proves or measures one pair."""
-    assert kind in KINDS
-    return {
-        "kind": kind,
-        "impl": pair.subject.target,
-        "workload": pair.cell.study,
-        "params": pair.cell.values,
-        "study": prepared.jobs[pair.cell.key],
-        "seed": seed,
-        "quick": quick,
-        "memory_limit": memory_limit(),
-    }
 
 
 def do_study_job(impl: Implementation, job: dict[str, Any]) -> dict[str, Any]:

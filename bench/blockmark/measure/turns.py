@@ -23,7 +23,7 @@ from dataclasses import asdict, dataclass, field
 from statistics import median
 from typing import TYPE_CHECKING, Any, Protocol
 
-from .machine import cache_sizes, memory_limit
+from .machine import cache_sizes
 from .probes.timing import Budget
 
 if TYPE_CHECKING:
@@ -148,23 +148,17 @@ def turns_job(
 
     `programs` are entries of the cell's models, as a job names them.
     """
-    own = prepared.jobs[pair.cell.key]
-    return {
-        "kind": "turns",
-        "impl": pair.subject.target,
-        "call_style": pair.call_style,
-        "params": pair.cell.values,
-        "config": asdict(pair.cell.pool_config),
-        "sequences": own["sequences"],
-        "programs": dict(programs),
-        "condition": own["condition"],
-        "budget": asdict(Budget()),
-        "software_counters": False,
-        "pmu": {},
-        "caches": cache_sizes(),
-        "seed": seed,
-        "memory_limit": memory_limit(),
-    }
+    return prepared.request(
+        "turns",
+        pair,
+        seed=seed,
+        programs=dict(programs),
+        sequences=prepared.jobs[pair.cell.key]["sequences"],
+        budget=asdict(Budget()),
+        software_counters=False,
+        pmu={},
+        caches=cache_sizes(),
+    )
 
 
 def alternate(

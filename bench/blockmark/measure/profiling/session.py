@@ -7,7 +7,7 @@ import os
 import sys
 import tempfile
 import threading
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +26,6 @@ from blockmark.workload.keys import nearest
 
 from ..acquaintance import subjects_of
 from ..jobs import Job, worker_environment
-from ..machine import memory_limit
 from ..plan import Pair
 from ..probes.callgrind import callgrind_command, callgrind_environment
 from ..programs import Prepared, prepare
@@ -164,11 +163,11 @@ class _Run:
         self.place = place
         self.scratch = scratch
         self.model = model
-        self._programs = prepared.jobs[pair.cell.key]
+        self._prepared = prepared
 
     def answer(self, timeout_s: float, stop: threading.Event) -> dict[str, Any]:
         """What the profiled process said. Raises ProfileError where it did not."""
-        programs = self._programs["models"][self.model]
+        programs = self._prepared.jobs[self.pair.cell.key]["models"][self.model]
         if not programs:
             raise ProfileError(f"the model {self.model} has no program in a cell so small")
         job = self._job(programs)
@@ -183,23 +182,21 @@ class _Run:
         return answer
 
     def _job(self, programs: list[dict[str, Any]]) -> dict[str, Any]:
-        pair = self.pair
-        return {
-            "by": self.tool.by,
-            "impl": pair.subject.target,
-            "call_style": pair.call_style,
-            "params": pair.cell.values,
-            "config": asdict(pair.cell.pool_config),
-            "condition": self._programs["condition"],
-            "programs": programs,
-            "seconds": self.tool.seconds,
-            "seed": pair.cell["seed"],
-            "control": str(self.scratch / "control"),
-            "acknowledged": str(self.scratch / "acknowledged"),
-            "tracebacks": str(self.scratch / "tracebacks"),
-            # valgrind needs many times the memory of what it runs.
-            "memory_limit": 0 if self.tool.by == "callgrind" else memory_limit(),
+        more: dict[str, Any] = {
+            name: str(self.scratch / name) for name in ("control", "acknowledged", "tracebacks")
         }
+        if self.tool.by == "callgrind":
+            # valgrind needs many times the memory of what it runs.
+            more["memory_limit"] = 0
+        return self._prepared.request(
+            "profile",
+            self.pair,
+            seed=self.pair.cell["seed"],
+            by=self.tool.by,
+            programs=programs,
+            seconds=self.tool.seconds,
+            **more,
+        )
 
     def _command(self) -> tuple[list[str], dict[str, str]]:
         tool = self.tool

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import tempfile
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..jobs import Job
-from ..machine import memory_limit
 from ..plan import Pair, make_plan
 from ..programs import Prepared, prepare
 from ..side_by_side import side_by_side
@@ -67,24 +66,16 @@ def verify_job(
     pair: Pair, prepared: Prepared, effort: Effort, *, first: bool, seed: int
 ) -> dict[str, Any]:
     """The request to a worker that proves one pair; `first`: in the first cell that it is in."""
-    programs = prepared.jobs[pair.cell.key]
-    return {
-        "kind": "verify",
-        "impl": pair.subject.target,
-        "call_style": pair.call_style,
-        "params": pair.cell.values,
-        "config": asdict(pair.cell.pool_config),
-        "programs": [programs["load"]],
-        "pool_programs": [
-            entry["path"]
-            for entries in programs["models"].values()
-            for entry in entries
-            if entry["pool_only"]
-        ],
+    own = prepared.jobs[pair.cell.key]
+    entries = [entry for entries in own["models"].values() for entry in entries]
+    return prepared.request(
+        "verify",
+        pair,
+        seed=seed,
+        programs=[own["load"]],
+        pool_programs=[entry["path"] for entry in entries if entry["pool_only"]],
         **effort.request(first=first),
-        "seed": seed,
-        "memory_limit": memory_limit(),
-    }
+    )
 
 
 def verify_all(
