@@ -11,7 +11,7 @@ DUMP = """# callgrind format
 version: 1
 creator: callgrind-3.19.0
 pid: 1
-cmd:  python -P -m blockmark.measure.simulated
+cmd:  python -P -m blockmark.measure.inside.simulated
 part: 1
 
 desc: I1 cache: 32768 B, 64 B, 8-way associative

@@ -7,7 +7,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, cast
 
-from blockmark.measure.sides import Side
+from blockmark.measure.sides.side import Side
 from blockmark.measure.subject import Subject
 from blockmark.sessions.check import Effort, check_sides
 from blockmark.sessions.check_plan import Asked

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from blockmark.measure.answers import read_answer
-from blockmark.measure.jobs import Job
+from blockmark.measure.process.answers import read_answer
+from blockmark.measure.process.jobs import Job
 from blockmark_impls.contract import PoolConfig
 from cli import blockmark, tiny
 
@@ -91,7 +91,7 @@ def test_only_a_marked_object_is_an_answer(line: str, mark: str) -> None:
 
 def test_a_fault_of_our_own_is_not_told_as_the_class_s(tmp_path: Path) -> None:
     """One in a line of blockmark; one in a line of a class; one that a class's operation has."""
-    from blockmark.measure import failures
+    from blockmark.measure.inside import failures
     from blockmark.measure.replay import bind
 
     def reason(code: str, name: str) -> str:

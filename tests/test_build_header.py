@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 from blockmark.cli.building import announce_builds
-from blockmark.measure.plan import make_plan
 from blockmark.measure.probes.callgrind import Geometry, Valgrind, find_valgrind
-from blockmark.measure.programs import prepare
+from blockmark.measure.run.plan import make_plan
+from blockmark.measure.run.programs import prepare
 from blockmark.measure.simulation import Simulator, simulation_requests
 from blockmark.workload.scenario import parse_scenario
 from blockmark_impls import build_tools

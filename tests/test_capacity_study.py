@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from blockmark.measure.reading import Reading
+from blockmark.measure.process.reading import Reading
 from blockmark.runs.metrics import METRICS
 from blockmark.runs.store import load_run
 from blockmark.studies.capacity import measure as study

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from blockmark.measure.builds import (
+from blockmark.measure.sides.builds import (
     BuildError,
     _toolchain,
     build_package,
     forget_modules,
     is_blockmark,
 )
-from blockmark.measure.repository import Repository
+from blockmark.measure.sides.repository import Repository
 from blockmark.sessions.check_sides import revision_sides
 from blockmark.workload.errors import ConfigError
 from git_repository import commit, repository

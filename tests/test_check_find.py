@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from blockmark.measure.repository import Repository, Revision
+from blockmark.measure.sides.repository import Repository, Revision
 from blockmark.sessions.check_find import Span, find_slower, span_of
 from blockmark.verdict.check import CellVerdict, CheckResult
 from blockmark.verdict.gate import Verdict

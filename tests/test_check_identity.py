@@ -10,9 +10,9 @@ from types import ModuleType
 
 import pytest
 
-from blockmark.measure.describe import _is_absent
-from blockmark.measure.loaded import included_in, loaded_files
-from blockmark.measure.sides import HARNESS, INSTALLED, Side
+from blockmark.measure.inside.describe import _is_absent
+from blockmark.measure.sides.loaded import included_in, loaded_files
+from blockmark.measure.sides.side import HARNESS, INSTALLED, Side
 from blockmark.sessions.check_identity import refuse_shared_code
 from blockmark.workload.errors import ConfigError
 from cli import blockmark, tiny

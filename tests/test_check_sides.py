@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import blockmark_impls
-from blockmark.measure.repository import Repository
-from blockmark.measure.sides import Side, describe_side, unlike, unlike_in
+from blockmark.measure.sides.repository import Repository
+from blockmark.measure.sides.side import Side, describe_side, unlike, unlike_in
 from blockmark.sessions.check_sides import environment_sides, relative_targets
 from blockmark.workload.errors import ConfigError
 from blockmark.workload.scenario import load_scenario

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from blockmark.measure.counting import CounterPlan
+from blockmark.measure.run.counting import CounterPlan
 from blockmark.sessions.claims import find_claims, plan_claims
 from blockmark.verdict.claims import ClaimsFile, judge_claims
 from blockmark.verdict.claims_file import ClaimsFileError, load_claims, parse_claims

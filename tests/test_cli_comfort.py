@@ -334,7 +334,7 @@ def test_profile_of_an_implementation_alone_is_of_decode(tmp_path: Path) -> None
 
 def test_the_json_of_a_plan_goes_on_after_an_older_version(tmp_path: Path) -> None:
     """A plan from before there were names and tags is gone on with."""
-    from blockmark.measure.plan import Plan, make_plan
+    from blockmark.measure.run.plan import Plan, make_plan
 
     content = make_plan([find_scenario("decode")], ["vector/py"], command="").as_json()
     content = json.loads(json.dumps(content))

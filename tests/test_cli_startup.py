@@ -51,7 +51,7 @@ def test_no_heavy_import(words: list[str], tmp_path: Path) -> None:
 def test_a_measured_process_of_the_core_imports_no_numpy(tmp_path: Path) -> None:
     """What is timed natively is timed in a process that holds little else."""
     code = (
-        "import sys, blockmark.measure.worker, blockmark.measure.round\n"
+        "import sys, blockmark.measure.inside.worker, blockmark.measure.inside.round\n"
         "from blockmark_impls import _native\n"
         "from blockmark_impls.registry import resolve\n"
         "resolve('flat-stack/cpp')[0].source\n"

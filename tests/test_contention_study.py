@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from blockmark.measure.probes.overlap import LEAST_WINDOWS, check_threads, overlap_of
-from blockmark.measure.reading import Reading
+from blockmark.measure.process.reading import Reading
 from blockmark.runs.metrics import METRICS
 from blockmark.studies.contention import measure as contention
 from blockmark.studies.contention import view

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from blockmark.measure.probes.callgrind import find_valgrind, of_fixed_size
-from blockmark.measure.sides import Side
+from blockmark.measure.sides.side import Side
 from blockmark.sessions import deterministic
 from blockmark.sessions.check_plan import Asked
 from blockmark.sessions.deterministic import count_and_judge, count_and_store

@@ -109,7 +109,7 @@ def test_the_temporary_folder_of_a_command_goes_with_it(tmp_path: Path) -> None:
 
 def test_a_worktree_whose_check_was_killed_is_forgotten_by_the_next(tmp_path: Path) -> None:
     """A worktree of somebody else's is kept, also one whose folder is away for a while."""
-    from blockmark.measure.repository import Repository
+    from blockmark.measure.sides.repository import Repository
     from git_repository import git, repository
 
     top = repository(tmp_path / "repo", mine_py="x = 1\n")

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from blockmark.measure.reading import Reading
+from blockmark.measure.process.reading import Reading
 from blockmark.studies.layout_pack import measure as layout_pack
 from blockmark.studies.layout_rows import measure as layout_rows
 from blockmark.workload.errors import ConfigError

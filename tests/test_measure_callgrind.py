@@ -25,7 +25,7 @@ from blockmark.measure.probes.callgrind_dumps import (
     events_of,
     parse_dump,
 )
-from blockmark.measure.reading import Reading
+from blockmark.measure.process.reading import Reading
 from blockmark.workload.errors import ConfigError
 from fake_valgrind import DUMP, TOTALS, install
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from blockmark.measure import counting
-from blockmark.measure.counting import CounterPlan, choose_counters
-from blockmark.measure.plan import Plan, make_plan
 from blockmark.measure.probes.callgrind import CacheShape, Geometry, Valgrind
 from blockmark.measure.probes.pmu import Availability
+from blockmark.measure.run import counting
+from blockmark.measure.run.counting import CounterPlan, choose_counters
+from blockmark.measure.run.plan import Plan, make_plan
 from blockmark.workload.builtin import find_scenario
 from blockmark.workload.errors import ConfigError
 

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from blockmark.measure import limits
-from blockmark.measure.jobs import Job
-from blockmark.measure.limits import Watch
+from blockmark.measure.process import limits
+from blockmark.measure.process.jobs import Job
+from blockmark.measure.process.limits import Watch
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.skipif(
 # As a worker begins. What it does then is the body of a test, which ends with `say()`.
 WORKER = """
 import json, os, resource, signal, subprocess, sys, time
-from blockmark.measure.limits import extend_limit, limit_cpu_time
+from blockmark.measure.process.limits import extend_limit, limit_cpu_time
 
 job = json.loads(sys.stdin.readline())
 if "core" in job:
@@ -187,7 +187,7 @@ def test_a_player_has_a_limit_over_its_whole_life() -> None:
 
 
 def test_threads_of_a_study_have_the_time_of_their_cores(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("blockmark.measure.jobs.usable_cores", lambda: 4)
+    monkeypatch.setattr("blockmark.measure.process.jobs.usable_cores", lambda: 4)
     for threads, limit in ((1, 3.0), (2, 6.0), (16, 12.0)):
         asked = ask("say(limit=job['cpu_limit'])", 3, params={"threads": threads})
         assert asked["limit"] == limit
@@ -195,7 +195,7 @@ def test_threads_of_a_study_have_the_time_of_their_cores(monkeypatch: pytest.Mon
 
 
 def test_without_cpu_times_the_limit_is_wall_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("blockmark.measure.limits._tells_cpu_time", lambda: False)
+    monkeypatch.setattr("blockmark.measure.process.limits._tells_cpu_time", lambda: False)
     assert ask("for _ in range(600):\n    burn(0.01)\n    time.sleep(0.1)", 1.5) == ended("1.5 s")
 
 
@@ -224,7 +224,7 @@ def test_a_worker_ends_a_class_that_spins(tmp_path: Path) -> None:
 
 
 SHORT = """
-from blockmark.measure.failures import why_failed
+from blockmark.measure.inside.failures import why_failed
 
 def full():
     raise MemoryError("no free block")

@@ -10,9 +10,8 @@ from typing import Any
 
 import pytest
 
-from blockmark.measure import round as round_module
-from blockmark.measure.counter_pass import count_operations, entries
-from blockmark.measure.plan import QUICK
+from blockmark.measure.inside import round as round_module
+from blockmark.measure.inside.counter_pass import count_operations, entries
 from blockmark.measure.probes.perf_reasons import (
     Answer,
     Rights,
@@ -25,9 +24,10 @@ from blockmark.measure.probes.perf_reasons import (
 from blockmark.measure.probes.pmu import Pmu, event_groups, probe, survey, vendor_in
 from blockmark.measure.probes.software import SoftwareCounts, migrations_in
 from blockmark.measure.probes.timing import Cost, Cursor
-from blockmark.measure.programs import prepare
-from blockmark.measure.reading import Reading
+from blockmark.measure.process.reading import Reading
 from blockmark.measure.replay import bind
+from blockmark.measure.run.plan import QUICK
+from blockmark.measure.run.programs import prepare
 from blockmark.runs.metrics.counters import EVENTS
 from blockmark.workload.builtin import find_scenario
 from blockmark.workload.models import lookup_programs

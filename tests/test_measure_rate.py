@@ -10,7 +10,7 @@ from typing import Any
 import psutil
 import pytest
 
-from blockmark.measure import rate
+from blockmark.measure.inside import rate
 from blockmark.measure.probes import pace_shares
 from blockmark.measure.probes.between import BetweenError, Objects, bytes_that_fit, make_between
 from blockmark.measure.probes.collector import CollectorLog
@@ -22,8 +22,8 @@ from blockmark.measure.probes.rate_search import (
     highest_rate,
     is_held,
 )
+from blockmark.measure.process.reading import Reading
 from blockmark.measure.proof.checker import check_state
-from blockmark.measure.reading import Reading
 from blockmark.measure.replay import PythonReplay, bind
 from blockmark.runs.histogram import Histogram
 from blockmark.workload.build import build_load

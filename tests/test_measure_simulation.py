@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from blockmark.measure.plan import make_plan
 from blockmark.measure.probes.callgrind import Geometry, Valgrind, find_valgrind
-from blockmark.measure.programs import prepare
+from blockmark.measure.run.plan import make_plan
+from blockmark.measure.run.programs import prepare
 from blockmark.measure.simulation import Simulator, simulation_requests
 from blockmark.workload.program import Op, ProgramBuilder
 from blockmark.workload.scenario import parse_scenario

@@ -14,13 +14,13 @@ from typing import Any
 
 import pytest
 
-from blockmark.measure.jobs import Job
-from blockmark.measure.plan import Pair
-from blockmark.measure.programs import prepare
-from blockmark.measure.sides import Side, describe_side
+from blockmark.measure.process.jobs import Job
+from blockmark.measure.run.plan import Pair
+from blockmark.measure.run.programs import prepare
+from blockmark.measure.sides.player import _TurnPlayer
+from blockmark.measure.sides.side import Side, describe_side
+from blockmark.measure.sides.turns import Alternated, Turns, alternate, turns_job
 from blockmark.measure.subject import Subject
-from blockmark.measure.turn_player import _TurnPlayer
-from blockmark.measure.turns import Alternated, Turns, alternate, turns_job
 from blockmark.runs.histogram import Histogram
 from blockmark.workload.scenario import parse_scenario
 from cli import TINY, subject

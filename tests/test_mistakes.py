@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from blockmark.measure.reading import Reading
+from blockmark.measure.process.reading import Reading
 from blockmark.studies.mistakes import measure as study
 from blockmark.studies.mistakes.append_blocks import PythonArena, measure_appends
 from blockmark.studies.mistakes.proof import CopyingOracle, prove_mistake, same_place

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-from blockmark.measure.jobs import Job
+from blockmark.measure.process.jobs import Job
 from blockmark.measure.proof.prove import prove
 from blockmark.testing.proved import Made
 from blockmark_impls.contract import Copy, OutOfBlocks, PoolConfig, UnknownSequence

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from blockmark.measure.inside.setup import SubjectSetup
 from blockmark.measure.probes.memory import contiguity
 from blockmark.measure.replay import bind
-from blockmark.measure.subject_setup import SubjectSetup
 from blockmark.workload import models
 from blockmark.workload.models import condition_manager, plain_condition
 from blockmark.workload.scenario import Cell, parse_scenario

@@ -11,7 +11,7 @@ import os
 import resource
 import sys
 
-from blockmark.measure.limits import limit_cpu_time
+from blockmark.measure.process.limits import limit_cpu_time
 from blockmark.measure.proof.corpus_job import prove_each
 
 _MEMORY_LIMIT = 3 << 30

@@ -33,10 +33,10 @@ sys.path.insert(0, str(Path(__file__).parent))
 from damage import damaged, damaged_json
 
 from blockmark.cli.errors import known_errors, one_message
-from blockmark.measure.plan import Plan, make_plan
 from blockmark.measure.proof.kept import kept_files
 from blockmark.measure.proof.mutants import read_mutants
-from blockmark.measure.runner import Journal
+from blockmark.measure.run.plan import Plan, make_plan
+from blockmark.measure.run.runner import Journal
 from blockmark.recorder import PoolRecorder, Recorder
 from blockmark.report.console import print_run
 from blockmark.runs.counts import load_counts

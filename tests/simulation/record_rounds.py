@@ -31,12 +31,12 @@ from typing import Any
 from recording import EQUAL, SCHEMA_VERSION, SLOWER
 from slower_step import with_extra_lookups
 
-from blockmark.measure.jobs import Job
 from blockmark.measure.machine import build_facts, load_average, machine_facts
-from blockmark.measure.plan import Pair
-from blockmark.measure.programs import Prepared, prepare
+from blockmark.measure.process.jobs import Job
+from blockmark.measure.run.plan import Pair
+from blockmark.measure.run.programs import Prepared, prepare
+from blockmark.measure.sides.turns import Alternated, alternate, turns_job
 from blockmark.measure.subject import Subject
-from blockmark.measure.turns import Alternated, alternate, turns_job
 from blockmark.report.files import replace_file
 from blockmark.workload.builtin import find_scenario
 from blockmark.workload.program import Program

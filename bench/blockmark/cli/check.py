@@ -150,7 +150,7 @@ def command(
     nothing was decided, an open cell may hide a large slowdown, or a cell is missing or can't
     be compared; 4 a wrong answer; 5 a cell is open, with --strict.
     """
-    from blockmark.measure.builds import BuildError
+    from blockmark.measure.sides.builds import BuildError
     from blockmark.report.files import ensure_writable
     from blockmark.runs.errors import StoreError
     from blockmark.sessions.check_request import CheckRequest, carry_out, store

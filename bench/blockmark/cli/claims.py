@@ -126,7 +126,7 @@ def _measure(
     output: Path,
 ) -> tuple[Run | None, bool, str]:
     """The run, whether it was cut short, and where it lies; no run if nothing is needed."""
-    from blockmark.measure.counting import choose_counters
+    from blockmark.measure.run.counting import choose_counters
     from blockmark.sessions.claims import measure_claims, plan_claims
 
     from .progress import progress_on_stderr

@@ -8,14 +8,14 @@ from .lines import say
 from .progress import about
 
 if TYPE_CHECKING:
-    from blockmark.measure.plan import Plan
+    from blockmark.measure.run.plan import Plan
     from blockmark.sessions.check_request import CheckRequest
 
 
 def print_plan(plan: Plan) -> None:
     """Cells, implementations, processes, counters, and the time, on standard output."""
-    from blockmark.measure.programs import too_large
-    from blockmark.measure.time_left import TimeLeft
+    from blockmark.measure.run.programs import too_large
+    from blockmark.measure.run.time_left import TimeLeft
     from blockmark.report.numbers import counted
 
     processes = sum(pair.rounds(plan.rounds) for pair in plan.pairs())

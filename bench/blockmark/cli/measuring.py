@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from blockmark.measure.counting import CounterPlan
-    from blockmark.measure.plan import Plan
-    from blockmark.measure.session import Outcome
+    from blockmark.measure.run.counting import CounterPlan
+    from blockmark.measure.run.plan import Plan
+    from blockmark.measure.run.session import Outcome
     from blockmark.workload.scenario import Scenario
 
 REPORT_FOLDER = "report"
@@ -40,7 +40,7 @@ class Asked:
 
 def plan_of(scenarios: Sequence[Scenario], asked: Asked) -> Plan:
     """What is going to be measured. Raises ConfigError, TargetError."""
-    from blockmark.measure.plan import make_plan
+    from blockmark.measure.run.plan import make_plan
     from blockmark.workload.scenario import parse_setting
 
     from .building import announce_builds
@@ -81,7 +81,7 @@ def carry_out(
 
     Raises ConfigError, StoreError.
     """
-    from blockmark.measure import session
+    from blockmark.measure.run import session
 
     from .dry_run import print_plan
     from .progress import progress_on_stderr

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from blockmark.measure.runner import Progress
+    from blockmark.measure.run.runner import Progress
 
 _LABEL = 34  # characters of what is being done, before it is cut
 

@@ -28,8 +28,8 @@ from .options import (
 )
 
 if TYPE_CHECKING:
-    from blockmark.measure.counting import CounterPlan
-    from blockmark.measure.plan import Plan
+    from blockmark.measure.run.counting import CounterPlan
+    from blockmark.measure.run.plan import Plan
     from blockmark.runs.model import Run
     from blockmark.workload.scenario import Scenario
 
@@ -71,7 +71,7 @@ def command(
 
     Without a SCENARIO it runs `decode`: hash map, vector and flat stack in every tier.
     """
-    from blockmark.measure import session
+    from blockmark.measure.run import session
 
     from .dry_run import print_plan
     from .progress import progress_on_stderr
@@ -113,7 +113,7 @@ def _scenarios(names: list[str], program: Path | None) -> list[Scenario]:
 
 
 def _choose(counters: str | None, cache: list[str] | None) -> CounterPlan:
-    from blockmark.measure.counting import choose_counters
+    from blockmark.measure.run.counting import choose_counters
 
     return choose_counters(counters or "software", cache or [])
 

@@ -18,7 +18,7 @@ import blockmark_impls
 from blockmark.workload.errors import ConfigError
 from blockmark_impls.user import UserSource, load_class
 
-from .repository import Repository
+from .sides.repository import Repository
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -20,24 +20,24 @@ from typing import TYPE_CHECKING, Any
 
 from blockmark.runs.metrics.counters import operation_of
 
-from .answers import read_answer
-from .jobs import ProcessMark, why_ended
-from .limits import PATIENCE_S, Watch
 from .probes.callgrind import callgrind_command, callgrind_environment, of_fixed_size
 from .probes.callgrind_dumps import DumpError, counter_metrics, events_of, parse_dump
-from .reading import Reading
-from .side_by_side import side_by_side
+from .process.answers import read_answer
+from .process.jobs import ProcessMark, why_ended
+from .process.limits import PATIENCE_S, Watch
+from .process.reading import Reading
+from .process.side_by_side import side_by_side
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from threading import Event
 
-    from .plan import Pair
     from .probes.callgrind import Geometry, Valgrind
-    from .programs import Prepared
-    from .sides import Side
+    from .run.plan import Pair
+    from .run.programs import Prepared
+    from .sides.side import Side
 
-_MODULE = "blockmark.measure.simulated"
+_MODULE = "blockmark.measure.inside.simulated"
 # A simulated process is some hundred times slower than the one that was measured.
 LEAST_TIMEOUT_S = 300.0
 Answer = dict[str, Any]

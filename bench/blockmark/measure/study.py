@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from blockmark.workload.scenario import Cell
     from blockmark_impls.registry import Implementation
 
-    from .reading import Readings
+    from .process.reading import Readings
 
 
 class Study(Protocol):

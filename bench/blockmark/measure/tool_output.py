@@ -6,8 +6,8 @@ import subprocess
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from .jobs import end_group
-from .limits import PATIENCE_S, Watch
+from .process.jobs import end_group
+from .process.limits import PATIENCE_S, Watch
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -18,12 +18,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from blockmark.measure.machine import load_average
-from blockmark.measure.programs import prepare
+from blockmark.measure.process.side_by_side import side_by_side
 from blockmark.measure.proof.effort import BEFORE_MEASURING
 from blockmark.measure.proof.verification import verify_job
-from blockmark.measure.side_by_side import side_by_side
-from blockmark.measure.sides import Described, Side, describe_side
-from blockmark.measure.turns import Alternated, Turns, alternate, turns_job
+from blockmark.measure.run.programs import prepare
+from blockmark.measure.sides.side import Described, Side, describe_side
+from blockmark.measure.sides.turns import Alternated, Turns, alternate, turns_job
 from blockmark.runs.estimate import lower_quartile
 from blockmark.verdict.check import MOST_DROPPED, CellVerdict, CheckResult
 from blockmark.verdict.gate import Rule, judge
@@ -37,7 +37,7 @@ from .check_plan import Asked, Card, Contest, make_card
 if TYPE_CHECKING:
     from threading import Event
 
-    from blockmark.measure.programs import Prepared
+    from blockmark.measure.run.programs import Prepared
 
 Progress = Callable[[int, int, str], None]
 

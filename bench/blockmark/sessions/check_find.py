@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from blockmark.measure.repository import Repository, Revision
+from blockmark.measure.sides.repository import Repository, Revision
 from blockmark.report.numbers import counted
 from blockmark.verdict.check import CheckResult
 from blockmark.workload.errors import ConfigError

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from blockmark.measure.builds import cache_folder
-from blockmark.measure.sides import HARNESS, INSTALLED, Side
+from blockmark.measure.sides.builds import cache_folder
+from blockmark.measure.sides.side import HARNESS, INSTALLED, Side
 from blockmark.workload.errors import ConfigError
 
 _MEND = (

@@ -6,12 +6,12 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from blockmark.measure.patterns import expand
-from blockmark.measure.plan import REPLAYED_KINDS, Pair
-from blockmark.measure.programs import Prepared
-from blockmark.measure.sides import Described, unlike, unlike_in
+from blockmark.measure.run.patterns import expand
+from blockmark.measure.run.plan import REPLAYED_KINDS, Pair
+from blockmark.measure.run.programs import Prepared
+from blockmark.measure.sides.side import Described, unlike, unlike_in
+from blockmark.measure.sides.turns import LATENCY, STEP
 from blockmark.measure.subject import Subject
-from blockmark.measure.turns import LATENCY, STEP
 from blockmark.verdict.gate import GateCell
 from blockmark.verdict.judged import tell_apart
 from blockmark.verdict.margins import OwnMargin, margin_of_cell, refuse_unused

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
-from blockmark.measure.repository import Repository, Revision
-from blockmark.measure.runner import Progress
-from blockmark.measure.sides import Side
+from blockmark.measure.run.runner import Progress
+from blockmark.measure.sides.repository import Repository, Revision
+from blockmark.measure.sides.side import Side
 from blockmark.runs.store import load_run
 from blockmark.verdict.change_kind import join
 from blockmark.verdict.check import CheckResult

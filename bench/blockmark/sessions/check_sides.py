@@ -9,16 +9,16 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from blockmark.measure.builds import (
+from blockmark.measure.machine import build_facts
+from blockmark.measure.sides.builds import (
     build_package,
     built_tree,
     forget_modules,
     is_blockmark,
     run_build,
 )
-from blockmark.measure.machine import build_facts
-from blockmark.measure.repository import Repository, Revision
-from blockmark.measure.sides import Side
+from blockmark.measure.sides.repository import Repository, Revision
+from blockmark.measure.sides.side import Side
 from blockmark.workload.errors import ConfigError
 
 from .check_plan import Asked

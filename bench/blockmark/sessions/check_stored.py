@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from blockmark import __version__
-from blockmark.measure.assemble import assemble_run
 from blockmark.measure.machine import OtherWork
-from blockmark.measure.plan import make_plan
 from blockmark.measure.probes.timing import Budget
-from blockmark.measure.programs import prepare
-from blockmark.measure.runner import Progress, Runner
+from blockmark.measure.run.assemble import assemble_run
+from blockmark.measure.run.plan import make_plan
+from blockmark.measure.run.programs import prepare
+from blockmark.measure.run.runner import Progress, Runner
 from blockmark.runs.store import RunWriter
 from blockmark.verdict.stored import StoredOptions, judge_runs, judged_of
 

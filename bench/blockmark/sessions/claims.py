@@ -12,10 +12,10 @@ from blockmark.workload.errors import ConfigError
 from blockmark.workload.keys import KEYS, nearest, parse
 
 if TYPE_CHECKING:
-    from blockmark.measure.counting import CounterPlan
-    from blockmark.measure.plan import Plan
-    from blockmark.measure.runner import Progress
-    from blockmark.measure.session import Outcome
+    from blockmark.measure.run.counting import CounterPlan
+    from blockmark.measure.run.plan import Plan
+    from blockmark.measure.run.runner import Progress
+    from blockmark.measure.run.session import Outcome
     from blockmark.verdict.claims import ClaimSetting, ClaimsFile
     from blockmark.workload.scenario import Scenario
 
@@ -42,7 +42,7 @@ def plan_claims(
 
     Raises ConfigError or TargetError for a setting that can't be measured.
     """
-    from blockmark.measure.plan import make_plan
+    from blockmark.measure.run.plan import make_plan
 
     needed = file.needed(sensitivity=sensitivity)
     if not needed:
@@ -62,7 +62,7 @@ def plan_claims(
 def measure_claims(plan: Plan, output: Path, progress: Progress) -> Outcome:
     """Carry the plan out in a new folder under `output`. Raises StoreError, ConfigError."""
     # Only here: a run that is read needs nothing that measures.
-    from blockmark.measure.session import start
+    from blockmark.measure.run.session import start
 
     return start(plan, output, progress)
 

@@ -14,10 +14,10 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from blockmark.measure.exact_counts import HEAPS, Counted, Work, count_key, count_side
 from blockmark.measure.probes.callgrind import find_valgrind
-from blockmark.measure.programs import prepare
-from blockmark.measure.sides import Described, Side, describe_side
+from blockmark.measure.run.programs import prepare
+from blockmark.measure.sides.exact_counts import HEAPS, Counted, Work, count_key, count_side
+from blockmark.measure.sides.side import Described, Side, describe_side
 from blockmark.runs.counts import SideCounts, find_counts, store_counts
 from blockmark.verdict.check import CheckResult
 from blockmark.verdict.deterministic import (

@@ -9,22 +9,22 @@ from pathlib import Path
 from time import get_clock_info, perf_counter_ns
 from typing import TYPE_CHECKING
 
-from blockmark.measure.conditions import ConditionError, make_evictor
+from blockmark.measure.inside.conditions import ConditionError, make_evictor
 from blockmark.measure.machine import build_facts, cache_sizes, machine_facts, memory_limit
-from blockmark.measure.plan import make_plan
 from blockmark.measure.probes.callgrind import Geometry, Valgrind, find_valgrind
 from blockmark.measure.probes.perf_reasons import PARANOID, Rights
 from blockmark.measure.probes.pmu import Availability, process_rights
 from blockmark.measure.probes.pmu import probe as probe_pmu
 from blockmark.measure.probes.software import SoftwareCounts
-from blockmark.measure.session import start
+from blockmark.measure.run.plan import make_plan
+from blockmark.measure.run.session import start
 from blockmark.verdict.stats import ratio_of_quartiles
 from blockmark.workload.builtin import find_scenario
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from blockmark.measure.runner import Progress
+    from blockmark.measure.run.runner import Progress
 
 _ROUNDS = 6
 

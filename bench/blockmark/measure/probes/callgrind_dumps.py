@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from blockmark.runs.metrics.counters import COUNTERS, derive, operation_of
 
-from ..reading import Reading, Readings
+from ..process.reading import Reading, Readings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

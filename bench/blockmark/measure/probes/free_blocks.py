@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..reading import Reading, Readings
+from ..process.reading import Reading, Readings
 from .memory import contiguity
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..reading import Reading, Readings
+from ..process.reading import Reading, Readings
 
 if TYPE_CHECKING:
     from .collector import CollectorLog

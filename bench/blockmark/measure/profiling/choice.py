@@ -13,7 +13,7 @@ from .perf_tool import Perf, find_perf
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ..plan import Pair
+    from ..run.plan import Pair
 
 TOOLS = ("auto", "callgrind", "perf", "python")
 DEFAULT_SECONDS = 3.0

@@ -19,12 +19,12 @@ from blockmark.workload.program import Program
 from blockmark_impls.contract import PoolConfig
 from blockmark_impls.registry import TargetError, resolve
 
-from ..answers import Answers
-from ..conditions import set_collector
-from ..failures import why_failed
+from ..inside.conditions import set_collector
+from ..inside.failures import why_failed
+from ..inside.setup import SubjectSetup
 from ..probes.timing import Cursor, warm_up
+from ..process.answers import Answers
 from ..replay import MissingOperationsError, PythonReplay, bind
-from ..subject_setup import SubjectSetup
 
 if TYPE_CHECKING:
     from blockmark_impls.registry import Implementation

@@ -24,13 +24,13 @@ from blockmark.runs.profile import (
 from blockmark.workload.errors import ConfigError
 from blockmark.workload.keys import nearest
 
-from ..acquaintance import subjects_of
-from ..jobs import Job, worker_environment
-from ..plan import Pair
 from ..probes.callgrind import callgrind_command, callgrind_environment
-from ..programs import Prepared, prepare
+from ..process.jobs import Job, worker_environment
 from ..proof.effort import QUICK
 from ..proof.verification import verify_job
+from ..run.plan import Pair
+from ..run.programs import Prepared, prepare
+from ..targets import subjects_of
 from .call_graph import profile_of
 from .callgrind_file import parse_callgrind
 from .choice import choose

@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Any
 from blockmark.workload.keys import ConfigError
 from blockmark_impls.contract import PoolConfig
 
-from ..jobs import Job
-from ..side_by_side import side_by_side
+from ..process.jobs import Job
+from ..process.side_by_side import side_by_side
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -11,8 +11,8 @@ from typing import Any
 from blockmark_impls.contract import PoolConfig
 from blockmark_impls.registry import TargetError, resolve
 
-from ..failures import why_failed
-from ..limits import extend_limit
+from ..inside.failures import why_failed
+from ..process.limits import extend_limit
 from .prove import prove
 
 

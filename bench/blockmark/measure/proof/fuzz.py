@@ -22,7 +22,7 @@ from blockmark.workload.oracle.moves import Moves, apply_to_oracle, small_config
 from blockmark.workload.oracle.numbers import around
 from blockmark_impls.contract import PoolConfig
 
-from ..limits import extend_limit
+from ..process.limits import extend_limit
 from .checker import Checker
 from .counterexample import Found, ManagerFault
 from .edges import Edges, NativeEdges, PythonEdges

@@ -22,8 +22,8 @@ from blockmark.workload.oracle.pool_calls import (
 from blockmark.workload.program import Op, Program
 from blockmark_impls.contract import missing_operations
 
-from ..limits import extend_limit
 from ..missing import name_missing
+from ..process.limits import extend_limit
 from ..replay import MissingOperationsError, bind
 from .checker import Verified
 from .clock import move_on

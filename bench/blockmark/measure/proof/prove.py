@@ -20,10 +20,10 @@ from blockmark.workload.oracle.written import read_calls, write_calls
 from blockmark.workload.program import Program
 from blockmark_impls.contract import BlockManagerError, PoolConfig, missing_operations
 
-from ..limits import extend_limit
+from ..inside.setup import as_the_load_asks
 from ..missing import name_missing
+from ..process.limits import extend_limit
 from ..replay import MissingOperationsError, bind
-from ..subject_setup import as_the_load_asks
 from .checker import Checker, Verified
 from .clock import move_on
 from .counterexample import Found, ManagerFault, ReplayFault

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..jobs import Job
-from ..plan import Pair, make_plan
-from ..programs import Prepared, prepare
-from ..side_by_side import side_by_side
+from ..process.jobs import Job
+from ..process.side_by_side import side_by_side
+from ..run.plan import Pair, make_plan
+from ..run.programs import Prepared, prepare
 from .kept import check_writable, keep, kept_files
 
 if TYPE_CHECKING:

@@ -64,7 +64,7 @@ def outcome(call: Callable[..., Any], operands: Iterable[Any]) -> tuple[Any, Exc
 def raise_if_short(error: Exception) -> None:
     """A MemoryError of this process is no answer; one that a class raises itself is."""
     if isinstance(error, MemoryError):
-        from ..limits import memory_is_short
+        from ..process.limits import memory_is_short
 
         if memory_is_short():
             raise error

@@ -11,7 +11,7 @@ import random
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from blockmark.measure.reading import Reading, Readings
+from blockmark.measure.process.reading import Reading, Readings
 from blockmark.workload.errors import ConfigError
 
 from .load import budget_of, capacity_requests

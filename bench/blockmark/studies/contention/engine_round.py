@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from blockmark.measure.probes.histograms import new_histogram
-from blockmark.measure.reading import Reading, Readings
+from blockmark.measure.process.reading import Reading, Readings
 
 from .engine_load import (
     Load,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from blockmark.measure.machine import usable_cores
 from blockmark.measure.probes.overlap import check_threads
-from blockmark.measure.reading import Readings
+from blockmark.measure.process.reading import Readings
 from blockmark.workload.errors import ConfigError
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from blockmark.measure.machine import usable_cores
 from blockmark.measure.probes.overlap import check_threads, overlap_metrics, window_plan
-from blockmark.measure.reading import Reading, Readings
+from blockmark.measure.process.reading import Reading, Readings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -8,7 +8,7 @@ from __future__ import annotations
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any, cast
 
-from blockmark.measure.reading import Reading, Readings
+from blockmark.measure.process.reading import Reading, Readings
 from blockmark.workload.errors import ConfigError
 from blockmark.workload.packing import modelled_transfer_ns
 

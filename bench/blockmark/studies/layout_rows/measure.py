@@ -5,7 +5,7 @@ from __future__ import annotations
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any, cast
 
-from blockmark.measure.reading import Reading, Readings
+from blockmark.measure.process.reading import Reading, Readings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

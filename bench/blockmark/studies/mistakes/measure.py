@@ -10,7 +10,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from blockmark.measure.reading import Reading, Readings
+from blockmark.measure.process.reading import Reading, Readings
 from blockmark.workload.decode import decode_load
 from blockmark.workload.errors import ConfigError
 from blockmark.workload.model_shape import bytes_per_token
@@ -174,7 +174,7 @@ def gpu_step_factor(extra_copies: float, params: Mapping[str, Any]) -> float:
 
 
 def _steps(wrong: Implementation, right: Implementation, job: Mapping[str, Any]) -> Readings:
-    from blockmark.measure.allocation_count import steady_allocations
+    from blockmark.measure.inside.allocation_count import steady_allocations
 
     from .proof import lost_updates
 

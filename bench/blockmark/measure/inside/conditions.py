@@ -7,7 +7,7 @@ import random
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .replay import Evictor
+    from ..replay import Evictor
 
 # Objects made and freed to age Python's own heap: enough to leave free cells in
 # every size class that tables and ids use.

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from blockmark.runs.metrics.counters import COUNTERS, derive, operation_of
 
-from .reading import Reading, Readings
+from ..process.reading import Reading, Readings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from .probes.pmu import Pmu
-    from .probes.timing import Cost, Cursor
+    from ..probes.pmu import Pmu
+    from ..probes.timing import Cost, Cursor
 
 # Starting and stopping the counters takes about 12 us: a thousandth of this.
 _LEAST_NS = 10_000_000

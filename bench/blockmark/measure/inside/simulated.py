@@ -2,7 +2,7 @@
 
 Reads a request on stdin, writes one JSON line on stdout for every finished cell, and one
 dump of callgrind for every phase of every program. Started by `simulation.py` as
-`python -P -m blockmark.measure.simulated` under valgrind.
+`python -P -m blockmark.measure.inside.simulated` under valgrind.
 
 Instrumentation is off while tables are set up, which makes that quick. It goes on before
 the warm-up, since it begins with empty simulated caches.
@@ -26,12 +26,12 @@ from blockmark.workload.program import Program
 from blockmark_impls.contract import PoolConfig
 from blockmark_impls.registry import resolve
 
-from .answers import Answers
+from ..probes.timing import Cursor
+from ..process.answers import Answers
+from ..replay import MissingOperationsError, PythonReplay, bind
 from .conditions import set_collector
 from .failures import one_line
-from .probes.timing import Cursor
-from .replay import MissingOperationsError, PythonReplay, bind
-from .subject_setup import SubjectSetup
+from .setup import SubjectSetup
 
 if TYPE_CHECKING:
     from blockmark_impls.registry import Implementation

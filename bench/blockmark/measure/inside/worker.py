@@ -2,7 +2,7 @@
 
 It imports only what it measures with. What an implementation prints is never
 taken for the answer; see answers.py. Started by `jobs.py` as
-`python -P -m blockmark.measure.worker`.
+`python -P -m blockmark.measure.inside.worker`.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 from blockmark_impls.contract import PoolConfig
 from blockmark_impls.registry import TargetError, resolve
 
-from .answers import Answers
+from ..process.answers import Answers
+from ..process.limits import limit_cpu_time
 from .failures import why_failed
-from .limits import limit_cpu_time
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -58,7 +58,7 @@ def run_job(job: dict[str, Any], say: Callable[[dict[str, Any]], None]) -> dict[
             return describe(job)
         if job["kind"] in ("corpus", "verify"):
             # Before any class is loaded, which may ask for the time.
-            from .proof import clock
+            from ..proof import clock
 
             clock.install()
         if "search_s" in job:
@@ -66,24 +66,24 @@ def run_job(job: dict[str, Any], say: Callable[[dict[str, Any]], None]) -> dict[
 
             build_with_coverage()
         if job["kind"] == "corpus":
-            from .proof.corpus_job import prove_each
+            from ..proof.corpus_job import prove_each
 
             return prove_each(job)
         impl = resolve(job["impl"])[0]
         if impl.unavailable:
             return {"status": "unavailable", "reason": impl.unavailable}
         if "study" in job:
-            from .study import do_study_job
+            from ..study import do_study_job
 
             return do_study_job(impl, job)
         config = PoolConfig(**job["config"])
         if job["kind"] == "verify":
-            from .proof.prove import prove
+            from ..proof.prove import prove
 
             answer = prove(impl, config, job)
             if job.get("tell_loaded"):
                 # After the proof, as a class may load more when it is first used.
-                from .loaded import loaded_files
+                from ..sides.loaded import loaded_files
 
                 answer["loaded"] = loaded_files()
             return answer
@@ -92,7 +92,7 @@ def run_job(job: dict[str, Any], say: Callable[[dict[str, Any]], None]) -> dict[
 
             return count_allocations(impl, config, job)
         if job["kind"] == "turns":
-            from .turn_player import play
+            from ..sides.player import play
 
             if reason := play(impl, config, job, sys.stdin, say):
                 return {"status": "wrong", "reason": reason}

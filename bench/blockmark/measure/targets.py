@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from blockmark_impls.registry import LoadError, TargetError, own_target, resolve
 
-from .jobs import Job
 from .machine import memory_limit
+from .process.jobs import Job
 from .subject import Subject
 
 if TYPE_CHECKING:

@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Any
 from blockmark.runs.histogram import bucket_value, quantile
 from blockmark.workload.program import Program
 
-from .probes.histograms import new_histogram
-from .probes.timing import Cursor, calibrate, warm_up
-from .reading import Reading
-from .round import RoundOf
-from .sampled import wrong_answer
+from ..inside.round import RoundOf
+from ..inside.sampled import wrong_answer
+from ..probes.histograms import new_histogram
+from ..probes.timing import Cursor, calibrate, warm_up
+from ..process.reading import Reading
 
 if TYPE_CHECKING:
     from collections.abc import Callable

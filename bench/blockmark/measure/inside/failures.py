@@ -5,7 +5,7 @@ from __future__ import annotations
 import resource
 from pathlib import Path
 
-from .limits import memory_is_short
+from ..process.limits import memory_is_short
 
 _OURS = "a fault of blockmark's own, not of what it measures; please report it: "
 # What no call of a class or of native code raises: whatever else ends in a file of ours may be
@@ -26,7 +26,7 @@ def _is_ours(error: BaseException) -> bool:
     frame = error.__traceback__
     while frame and frame.tb_next:
         frame = frame.tb_next
-    own = Path(__file__).parents[1]
+    own = Path(__file__).parents[2]
     return (
         isinstance(error, _OF_NO_CALL)
         and frame is not None

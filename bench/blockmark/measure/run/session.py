@@ -13,8 +13,8 @@ from blockmark.interrupts import interrupts_wait
 from blockmark.runs.store import RunWriter
 from blockmark.workload.keys import ConfigError
 
+from ..machine import OtherWork, build_facts, machine_facts
 from .assemble import assemble_run
-from .machine import OtherWork, build_facts, machine_facts
 from .plan import Plan
 from .programs import prepare
 from .runner import Runner

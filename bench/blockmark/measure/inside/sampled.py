@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from blockmark.workload.program import Op, Program
 
-from .replay import MissingOperationsError, bind
+from ..replay import MissingOperationsError, bind
 
 if TYPE_CHECKING:
     from blockmark_impls.contract import PoolConfig
 
-    from .subject_setup import SubjectSetup
+    from .setup import SubjectSetup
 
 # Steps of each program's body, as many as hold so many operations; a set-up that takes
 # longer than a round's own is not repeated for it.
@@ -48,8 +48,8 @@ def wrong_answer(setup: SubjectSetup, job: dict[str, Any]) -> str:
 
 def _sample(setup: SubjectSetup, program: Program) -> str:
     # What is not measured with is imported when the measuring is over.
-    from .proof.replayed import ReplayChecker
-    from .proof.wrong import WrongAnswer
+    from ..proof.replayed import ReplayChecker
+    from ..proof.wrong import WrongAnswer
 
     try:
         manager = setup.manager_of_load()

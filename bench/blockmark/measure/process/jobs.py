@@ -17,15 +17,15 @@ from typing import IO, TYPE_CHECKING, Any
 from blockmark import reaper
 from blockmark.interrupts import interrupted
 
+from ..machine import usable_cores
 from .answers import read_answer
 from .limits import PATIENCE_S, Watch
-from .machine import usable_cores
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-COMMAND = [sys.executable, "-P", "-m", "blockmark.measure.worker"]
+COMMAND = [sys.executable, "-P", "-m", "blockmark.measure.inside.worker"]
 # Looks at a process that has ended while another one, in a session of its own, holds its
 # pipes open.
 _LOOKS_AFTER_ITS_END = 4

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from blockmark.workload.program import Program
 
+from ..probes.timing import Cursor
+from ..replay import MissingOperationsError, bind
 from .conditions import set_collector
-from .probes.timing import Cursor
-from .replay import MissingOperationsError, bind
-from .subject_setup import SubjectSetup, core_is_built
+from .setup import SubjectSetup, core_is_built
 
 if TYPE_CHECKING:
     from blockmark_impls.contract import PoolConfig

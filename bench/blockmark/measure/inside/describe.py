@@ -18,9 +18,9 @@ from blockmark_impls import contract
 from blockmark_impls.registry import Implementation, TargetError, resolve
 from blockmark_impls.user import UserSource, load_class
 
-from .loaded import included_in, loaded_files
-from .machine import build_facts
-from .subject import Subject
+from ..machine import build_facts
+from ..sides.loaded import included_in, loaded_files
+from ..subject import Subject
 
 # NAME=where:Class[parameters], of which all but `where` may be missing.
 _OWN = re.compile(r"(?:[^=\[\]:]*=)?(?P<where>[^:\[\]=]+)(?::(?P<name>[^\[\]]+))?(?:\[.*)?")

@@ -12,14 +12,14 @@ from blockmark.workload.keys import ConfigError
 from blockmark.workload.scenario import Cell, Scenario
 from blockmark_impls.registry import LoadError
 
-from .acquaintance import subjects_of
+from ..machine import build_facts, machine_facts
+from ..origin import checkout
+from ..probes.timing import Budget
+from ..study import study_of
+from ..subject import Subject
+from ..targets import subjects_of
 from .counting import CounterPlan
-from .machine import build_facts, machine_facts
-from .origin import checkout
 from .patterns import expand
-from .probes.timing import Budget
-from .study import study_of
-from .subject import Subject
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING, Any, Protocol
 from blockmark.interrupts import interrupts_wait
 from blockmark.workload.errors import ConfigError
 
-from .jobs import Job
-from .machine import cache_sizes
-from .probes.callgrind import Geometry, find_valgrind
-from .proof.effort import BEFORE_MEASURING, QUICK
-from .proof.verification import verify_job
-from .rate import extra_time_s
-from .side_by_side import side_by_side
-from .simulation import LEAST_TIMEOUT_S, Simulator, simulation_requests
-from .study import study_of
+from ..inside.rate import extra_time_s
+from ..machine import cache_sizes
+from ..probes.callgrind import Geometry, find_valgrind
+from ..process.jobs import Job
+from ..process.side_by_side import side_by_side
+from ..proof.effort import BEFORE_MEASURING, QUICK
+from ..proof.verification import verify_job
+from ..simulation import LEAST_TIMEOUT_S, Simulator, simulation_requests
+from ..study import study_of
 from .time_left import COUNTERS, ROUND, VERIFY, TimeLeft
 
 if TYPE_CHECKING:

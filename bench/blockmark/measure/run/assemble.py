@@ -21,14 +21,14 @@ from blockmark.runs.model import (
 from blockmark.runs.shares import derive_shares
 from blockmark.runs.summary import summarise, summarise_distribution, unavailable
 
-from .reading import Reading
+from ..process.reading import Reading
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from ..subject import Subject
     from .plan import Pair, Plan
     from .runner import Journal
-    from .subject import Subject
 
 
 def assemble_run(

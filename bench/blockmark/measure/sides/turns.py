@@ -23,15 +23,15 @@ from dataclasses import asdict, dataclass, field
 from statistics import median
 from typing import TYPE_CHECKING, Any, Protocol
 
-from .machine import cache_sizes
-from .probes.timing import Budget
+from ..machine import cache_sizes
+from ..probes.timing import Budget
 
 if TYPE_CHECKING:
     import random
     from collections.abc import Mapping, Sequence
 
-    from .plan import Pair
-    from .programs import Prepared
+    from ..run.plan import Pair
+    from ..run.programs import Prepared
 
 
 STEP = "step_ns"

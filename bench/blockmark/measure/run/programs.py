@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from blockmark.workload.build import CellPrograms, build_cell
 
-from .machine import memory_limit
-from .study import study_of
+from ..machine import memory_limit
+from ..study import study_of
 
 if TYPE_CHECKING:
     from pathlib import Path

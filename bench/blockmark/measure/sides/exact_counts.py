@@ -17,18 +17,18 @@ from typing import TYPE_CHECKING, Any
 from blockmark.runs.counts import CellCounts, CostCounts, CountKey, SideCounts
 from blockmark.workload.program import Program
 
-from .probes.callgrind import Geometry, Valgrind, find_valgrind
-from .proof.effort import BEFORE_MEASURING
-from .proof.verification import verify_job
-from .side_by_side import side_by_side
-from .simulation import LEAST_TIMEOUT_S, Simulator, simulation_requests
+from ..probes.callgrind import Geometry, Valgrind, find_valgrind
+from ..process.side_by_side import side_by_side
+from ..proof.effort import BEFORE_MEASURING
+from ..proof.verification import verify_job
+from ..simulation import LEAST_TIMEOUT_S, Simulator, simulation_requests
 
 if TYPE_CHECKING:
     from threading import Event
 
-    from .plan import Pair
-    from .programs import Prepared
-    from .sides import Side
+    from ..run.plan import Pair
+    from ..run.programs import Prepared
+    from .side import Side
 
     Advance = Callable[[str], None]
 

@@ -16,26 +16,26 @@ from typing import TYPE_CHECKING, Any, cast
 from blockmark.workload.packing import packed_bytes
 from blockmark.workload.program import Program
 
-from .probes import pace_shares
-from .probes.between import BetweenError, make_between
-from .probes.collector import CollectorLog
-from .probes.pace import Pace
-from .probes.pacing import pace_nothing, step_after
-from .probes.rate_search import (
+from ..probes import pace_shares
+from ..probes.between import BetweenError, make_between
+from ..probes.collector import CollectorLog
+from ..probes.pace import Pace
+from ..probes.pacing import pace_nothing, step_after
+from ..probes.rate_search import (
     deserves_another_try,
     falls_far_behind,
     highest_rate,
     is_held,
 )
-from .probes.timing import Cursor, warm_up
-from .reading import Reading, Readings
-from .replay import MissingOperationsError, bind
+from ..probes.timing import Cursor, warm_up
+from ..process.reading import Reading, Readings
+from ..replay import MissingOperationsError, bind
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from .probes.pace import Between, Paced
-    from .subject_setup import SubjectSetup
+    from ..probes.pace import Between, Paced
+    from .setup import SubjectSetup
 
 _STEP_METRICS = (
     "busy_share",

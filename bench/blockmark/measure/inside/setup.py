@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 from blockmark.workload.program import Program
 from blockmark_impls.contract import missing_operations
 
+from ..process.limits import extend_limit
+from ..replay import MissingOperationsError, bind
 from .conditions import age_heaps
-from .limits import extend_limit
-from .replay import MissingOperationsError, bind
 
 if TYPE_CHECKING:
     from blockmark_impls.contract import PoolConfig

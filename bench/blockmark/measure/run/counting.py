@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 from blockmark.workload.keys import ConfigError, nearest
 
-from .probes.callgrind import CacheShape, Geometry, find_valgrind, parse_geometry
-from .probes.pmu import probe as probe_pmu
-from .probes.pmu import process_rights
+from ..probes.callgrind import CacheShape, Geometry, find_valgrind, parse_geometry
+from ..probes.pmu import probe as probe_pmu
+from ..probes.pmu import process_rights
 
 if TYPE_CHECKING:
-    from .probes.pmu import Availability
+    from ..probes.pmu import Availability
 
 SOURCES = ("auto", "pmu", "callgrind", "software", "none")
 

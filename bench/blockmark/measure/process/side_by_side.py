@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from threading import Event
 from typing import TYPE_CHECKING, TypeVar
 
-from .machine import usable_cores
+from ..machine import usable_cores
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

@@ -10,8 +10,8 @@ from __future__ import annotations
 from statistics import fmean
 from typing import TYPE_CHECKING
 
-from .machine import usable_cores
-from .rate import extra_time_s
+from ..inside.rate import extra_time_s
+from ..machine import usable_cores
 
 if TYPE_CHECKING:
     from .plan import Plan

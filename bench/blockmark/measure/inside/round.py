@@ -8,13 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from blockmark.workload.program import Program
 
-from .allocation_count import steady_allocations
-from .conditions import ConditionError, make_evictor, set_collector
-from .probes.free_blocks import free_block_counts
-from .probes.histograms import new_histogram
-from .probes.memory import contiguity, peak_rss_bytes, structure_bytes
-from .probes.software import SoftwareCounts
-from .probes.timing import (
+from ..probes.free_blocks import free_block_counts
+from ..probes.histograms import new_histogram
+from ..probes.memory import contiguity, peak_rss_bytes, structure_bytes
+from ..probes.software import SoftwareCounts
+from ..probes.timing import (
     Budget,
     Cost,
     Cursor,
@@ -23,10 +21,12 @@ from .probes.timing import (
     measure_latency,
     warm_up,
 )
-from .reading import Reading, Readings
-from .replay import MissingOperationsError, bind
+from ..process.reading import Reading, Readings
+from ..replay import MissingOperationsError, bind
+from .allocation_count import steady_allocations
+from .conditions import ConditionError, make_evictor, set_collector
 from .sampled import wrong_answer
-from .subject_setup import SubjectSetup, is_live
+from .setup import SubjectSetup, is_live
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from blockmark_impls.contract import PoolConfig
     from blockmark_impls.registry import Implementation
 
-    from .probes.pmu import Pmu
-    from .replay import Evictor, Replay
+    from ..probes.pmu import Pmu
+    from ..replay import Evictor, Replay
 
 # With a cold cache a sample is one step, so only models whose steps mean something
 # on their own are measured.
@@ -190,7 +190,7 @@ def _counters_of(wanted: dict[str, str]) -> Pmu | None:
     # A process that reads none imports nothing for it.
     if not wanted:
         return None
-    from .probes.pmu import Pmu
+    from ..probes.pmu import Pmu
 
     return Pmu.here(wanted)
 
