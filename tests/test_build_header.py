@@ -120,7 +120,7 @@ def test_a_name_for_several_classes_is_refused() -> None:
     with pytest.raises(TargetError, match="mine can be the name of one class, and"):
         resolve(f"mine={HEADER}")
     with pytest.raises(TargetError, match='offers no SameTabel; did you mean "SameTable"'):
-        one(f"{HEADER}:SameTabel").load()
+        _ = one(f"{HEADER}:SameTabel").models
 
 
 def test_each_offer_is_verified_in_a_process_of_its_own(tmp_path: Path) -> None:

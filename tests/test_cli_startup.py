@@ -54,7 +54,7 @@ def test_a_measured_process_of_the_core_imports_no_numpy(tmp_path: Path) -> None
         "import sys, blockmark.measure.inside.worker, blockmark.measure.inside.round\n"
         "from blockmark_impls import _native\n"
         "from blockmark_impls.registry import resolve\n"
-        "resolve('flat-stack/cpp')[0].source\n"
+        "resolve('flat-stack/cpp')[0].facts\n"
         "print(sorted(set(sys.modules) & {'numpy', 'typer', 'rich', 'pyperf', 'matplotlib',"
         " 'psutil', 'blockmark.report', 'blockmark.verdict'}))"
     )

@@ -142,12 +142,12 @@ def test_proving_holds_the_list_of_faults(
     monkeypatch: pytest.MonkeyPatch, engine: Any, reason: str
 ) -> None:
     from blockmark.studies.contention import measure as contention
-    from blockmark_impls.contention.shared_pools import EngineSource
+    from blockmark_impls.contention import shared_pools
 
     impl = resolve("no-lock/py")[0]
     job = {"params": {"coroutines": 4, "threads": 1, "request_rate": 0.0}, "seed": 1}
     assert contention.prove(impl, job)["status"] == "ok"
-    monkeypatch.setattr(EngineSource, "_class", lambda self: engine)
+    monkeypatch.setattr(shared_pools, "member", lambda path: engine)
     answer = contention.prove(impl, job)
     assert answer["status"] == "wrong"
     assert reason in answer["reason"]
@@ -161,7 +161,7 @@ def test_only_an_await_inside_makes_anybody_wait(name: str, coroutines: int) -> 
     shares = []
     for inside in (0, 1):
         impl = resolve(f"{name}/py[await_inside={inside}]")[0]
-        shares.append(waited_share(impl.source, impl.parameters, params, load, each=20))
+        shares.append(waited_share(impl, params, load, each=20))
     assert shares[0] == 0.0
     assert shares[1] is not None
     assert shares[1] > 0.9
@@ -170,7 +170,7 @@ def test_only_an_await_inside_makes_anybody_wait(name: str, coroutines: int) -> 
 def test_one_coroutine_never_waits_even_with_an_await_inside() -> None:
     impl = resolve("async-lock/py[await_inside=1]")[0]
     params = {"total_blocks": 64, "block_size": 16, "coroutines": 1, "threads": 1}
-    assert waited_share(impl.source, impl.parameters, params, Load(1, 16), each=20) == 0.0
+    assert waited_share(impl, params, Load(1, 16), each=20) == 0.0
 
 
 def test_the_counting_lock_is_a_lock_and_counts() -> None:

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from blockmark_impls.engines.fitting import call_fitting, must_have
-from blockmark_impls.engines.rows import ENGINES, ROWS
-from blockmark_impls.engines.source import EngineSource
+from blockmark_impls.engines.rows import ENGINES, ROWS, EngineFacts
 from blockmark_impls.registry import TargetError, resolve
 from engines_on_path import DOUBLES, blockmark, run_code
 
@@ -45,13 +44,13 @@ def prove(names: list[str]) -> dict[str, dict[str, object]]:
 
 
 def test_every_row_says_what_it_is() -> None:
-    for name, impl in ROWS:
-        assert resolve(name)[0] is impl
+    for entry in ROWS:
+        (impl,) = resolve(entry.name)
+        assert impl.entry is entry
         assert impl.kind == "manager"
-        if isinstance(impl.source, EngineSource):
-            assert impl.source.includes in impl.summary
-            assert impl.source.engine in ENGINES
-            assert impl.source.engine.tried
+        if isinstance(impl.facts, EngineFacts):
+            assert impl.facts.engine in ENGINES
+            assert impl.facts.engine.tried
     assert resolve("tokenspeed/cpp")[0].profile.letters == "RCS"
     assert resolve("sglang-paged/py")[0].profile.id_unit == "token"
     assert [each.name for each in resolve("lmdeploy")] == ["lmdeploy/numpy"]
@@ -60,7 +59,7 @@ def test_every_row_says_what_it_is() -> None:
 def test_an_engine_is_looked_for_and_not_imported() -> None:
     code = (
         "import sys; from blockmark_impls.engines.rows import ROWS;"
-        "[(i.unavailable, i.models, i.profile) for _, i in ROWS];"
+        "[(e.unavailable(), e.facts) for e in ROWS];"
         "print([m for m in ('vllm', 'torch', 'sglang', 'numpy') if m in sys.modules])"
     )
     assert run_code(code).strip() == "[]"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from blockmark_impls import sources
+from blockmark_impls import core as core_module
 from blockmark_impls.contract import (
     BlockManager,
     PoolConfig,
@@ -93,17 +93,17 @@ class FakeCore(types.ModuleType):
 def core(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeCore]:
     fake = FakeCore()
     monkeypatch.setitem(sys.modules, fake.__name__, fake)
-    sources.core_missing.cache_clear()
+    core_module.core_missing.cache_clear()
     yield fake
-    sources.core_missing.cache_clear()
+    core_module.core_missing.cache_clear()
 
 
 @pytest.fixture
 def no_core(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(sources, "find_spec", lambda name: None)
-    sources.core_missing.cache_clear()
+    monkeypatch.setattr(core_module, "find_spec", lambda name: None)
+    core_module.core_missing.cache_clear()
     yield
-    sources.core_missing.cache_clear()
+    core_module.core_missing.cache_clear()
 
 
 def test_builtin_names_resolve_to_themselves() -> None:
@@ -251,7 +251,6 @@ def test_python_rows_say_what_their_classes_say() -> None:
         if found.tier == "cpp":
             continue
         assert found.unavailable is None
-        found.load()
         manager = found.make_manager(CONFIG)
         assert type(manager).profile == found.profile, name
         assert type(manager).reuse_order == found.reuse_order, name
@@ -347,7 +346,7 @@ def test_without_a_core(no_core: None) -> None:
     with pytest.raises(TargetError, match="install a C\\+\\+ compiler"):
         one("flat-stack/cpp").make_manager(CONFIG)
     with pytest.raises(TargetError, match="not built"):
-        one("null/cpp").load()
+        one("null/cpp").make_pool(4, 16)
 
 
 def test_the_real_core_says_what_the_table_says() -> None:

@@ -72,6 +72,8 @@ class Pool:
 
 class BadOrder:
     reuse_order = "random"
+
+class BadProfile:
     profile = "R"
 
 class Outer:
@@ -88,7 +90,6 @@ def test_a_class_in_a_module_of_the_current_folder(folder: Path) -> None:
     assert (found.name, found.target) == ("own_module_a:Mine", "own_module_a:Mine")
     assert (found.tier, found.kind, found.call_style) == ("", "manager", "per-op")
     assert "own_module_a" not in sys.modules
-    found.load()
     assert found.profile == Profile(prefix_cache=True)
     assert found.profile_for(CONFIG).letters == "RC"
     assert found.reuse_order == "FIFO"
@@ -180,7 +181,7 @@ def test_users_classes_that_cannot_be_loaded(folder: Path, target: str, message:
     found = one(target)
     for _ in range(2):  # what failed is not half there the second time
         with pytest.raises(TargetError) as caught:
-            found.load()
+            found.make_manager(CONFIG)
         assert message in str(caught.value)
         assert "\n" not in str(caught.value)
 
@@ -191,7 +192,7 @@ def test_users_declarations_are_checked(folder: Path) -> None:
     with pytest.raises(TargetError, match="reuse_order = 'random' is not one of LIFO, FIFO"):
         _ = found.reuse_order
     with pytest.raises(TargetError, match="profile = 'R' must be a blockmark_impls"):
-        _ = found.profile
+        _ = one("own_f.py:BadProfile").profile
 
 
 def test_entry_points(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

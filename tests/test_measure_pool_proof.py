@@ -21,7 +21,7 @@ CONTRACT_POOLS = [
     name
     for name in more_names()
     for impl in resolve(name)
-    if impl.pool_alone and getattr(impl.source, "proof", "contract") == "contract"
+    if impl.pool_alone and impl.facts.proof == "contract"
 ]
 CONFIG = PoolConfig(total_blocks=300, block_size=4, max_seqs=4, max_blocks_per_seq=8)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import pytest
@@ -20,6 +20,7 @@ from blockmark_impls.registry import builtin_names, names_of, resolve
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from blockmark_impls.mistakes.rows import MistakeFacts
     from blockmark_impls.registry import Implementation
 
 native = pytest.importorskip("blockmark_impls._native", reason="no C++ core was built")
@@ -214,10 +215,14 @@ def test_every_mistake_is_wrong_as_it_declares(name: str) -> None:
     assert found["operations"] > 1000
 
 
+def fault_of(impl: Implementation) -> str:
+    return cast("MistakeFacts", impl.facts).fault
+
+
 @pytest.mark.parametrize("name", names_of("mistake"))
 def test_a_mistake_that_turns_out_right_is_wrong(name: str) -> None:
     impl = one(name)
-    if impl.source.fault == "shared-table":  # type: ignore[attr-defined]
+    if fault_of(impl) == "shared-table":
         pytest.skip("its fault is shown on the table itself")
     healed = _Healed(impl)
     found = prove_mistake(healed, CONFIG, {**_JOB, "call_style": impl.call_style})  # type: ignore[arg-type]
@@ -228,12 +233,13 @@ class _Healed:
     """A mistake's name over the right manager."""
 
     def __init__(self, impl: Implementation) -> None:
-        self.source, self.name = impl.source, impl.name
+        self.facts, self.name = impl.facts, impl.name
+        self._fault = fault_of(impl)
         self.reuse_order = "unspecified"
 
     def make_manager(self, config: PoolConfig) -> Any:
         made = manager_of("flat-stack/cpp", config)
-        return _Counting(made) if self.source.fault in ("search", "transfers") else made  # type: ignore[attr-defined]
+        return _Counting(made) if self._fault in ("search", "transfers") else made
 
 
 class _Counting:
@@ -251,8 +257,8 @@ class _Counting:
 @pytest.mark.parametrize("declared", ["allocations", "search", "transfers"])
 def test_a_mistake_that_is_wrong_in_another_way_is_wrong(declared: str) -> None:
     impl = one("copy-by-number/cpp")
-    other = dataclasses.replace(impl.source, fault=declared)  # type: ignore[type-var]
-    changed = dataclasses.replace(impl, source=other)  # type: ignore[arg-type]
+    facts: Any = dataclasses.replace(cast("MistakeFacts", impl.facts), fault=declared)
+    changed = dataclasses.replace(impl, entry=dataclasses.replace(impl.entry, facts=facts))
     found = prove_mistake(changed, CONFIG, {**_JOB, "call_style": "native"})
     assert found["status"] == "wrong"
     assert "copies" in found["reason"] or "OutOfBlocks" in found["reason"]

@@ -21,7 +21,7 @@ RIGHT = [
     impl
     for name in names_of("manager")
     for impl in resolve(name)
-    if getattr(impl.source, "proof", "contract") == "contract" and not impl.engine
+    if impl.facts.proof == "contract" and not impl.engine
 ]
 MANAGERS = [impl.name for impl in RIGHT if not impl.pool_alone]
 POOLS = [impl.name for impl in RIGHT]

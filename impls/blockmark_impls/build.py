@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from .build_errors import first_error
 from .build_tools import NATIVE, Tools, tools
-from .sources import LoadError
+from .entry import LoadError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

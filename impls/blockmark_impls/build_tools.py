@@ -17,7 +17,8 @@ from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
-from .sources import LoadError, core
+from .core import core
+from .entry import LoadError
 
 NATIVE = Path(__file__).with_name("native")
 # What CMakeLists.txt and nanobind's own CMake functions add to the flags that the core tells.

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .build import build_header
+from .entry import LoadError
 from .offers import any_loaded, load_module
-from .sources import LoadError
 
 if TYPE_CHECKING:
     from types import ModuleType

@@ -15,37 +15,39 @@ of one's own in front, `NAME=TARGET`.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, cached_property
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, cast
 
-from .sources import (
+from .builtin import MANAGERS, ONLY_WITH, POOLS, TABLES, native
+from .core import NATIVE_MISSING
+from .entry import (
+    ANY_WIDTH,
     CALL_STYLES,
-    NATIVE_MISSING,
     POOL_MODELS,
     CallStyle,
+    Entry,
+    Facts,
+    Kind,
     LoadError,
-    NativeSource,
-    NullSource,
-    PythonSource,
-    RawArraySource,
     TargetError,
     nearest,
 )
+from .python.sizes import id_type
 from .target_text import parse_target
-from .user import UserSource
-from .user_native import UserNativeSource, native_target, offered_names
+from .user import user_entry
+from .user_native import native_target, offered_names, user_native_entry
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from .contract import PoolConfig, Profile, ReuseOrder
-    from .sources import Source
 
 __all__ = [
     "NATIVE_MISSING",
     "Implementation",
+    "Kind",
     "LoadError",
     "OwnTarget",
     "TargetError",
@@ -56,88 +58,103 @@ __all__ = [
     "pair_names",
     "plugin_names",
     "resolve",
-    "row",
 ]
 
-# Managers and controls replay Programs, and so does a mistake: a manager that is wrong on
-# purpose. The others are what a study measures.
-Kind = Literal["manager", "control", "mistake", "shared-pool", "counter-layout", "policy", "layout"]
-# Modules below this package whose `ROWS` are implementations of no default set: those of
-# each study, mistakes, pools alone, and serving engines. They are read when a name is in no
-# row of this file.
-_MORE: tuple[str, ...] = (
-    "pools",
-    "engines.rows",
-    "contention.shared_pools",
-    "contention.line_sharing",
-    "capacity.rows",
-    "mistakes.rows",
-    "layouts.rows",
+# Rows of no default set: pools alone, serving engines, those of each study, and mistakes. They
+# are read when a name is in no row of builtin.py.
+_MORE: tuple[tuple[str, str], ...] = (
+    ("builtin", "POOLS_ALONE"),
+    ("engines.rows", "ROWS"),
+    ("contention.shared_pools", "ROWS"),
+    ("contention.line_sharing", "ROWS"),
+    ("capacity.rows", "ROWS"),
+    ("mistakes.rows", "ROWS"),
+    ("layouts.rows", "ROWS"),
 )
 ENTRY_POINTS = "blockmark.impls"
-_TABLES = ("hash", "open-hash", "vector", "flat", "two-level")
-_POOLS = ("list", "stack", "lru", "bitmap", "linked-list")
-# Pools that are compiled with some tables alone; see MORE_POOLS in CMakeLists.txt.
-_ONLY_WITH = {"bitmap": ("vector", "flat"), "linked-list": ("vector", "flat")}
 
 
 @dataclass(frozen=True)
 class Implementation:
-    """One implementation, with its parameters.
+    """An entry as a target names it, with its parameters.
 
     `name` is what tables print. `target` is what `resolve` takes to find this very
-    implementation again, in another process too. `tier` is `cpp`, `py`, `numpy`, or
-    empty for a user's class in Python. A user's class is loaded (in C++, built) when
-    something that only the class can say is first asked for, or by `load`.
+    implementation again, in another process too. A user's class is loaded (in C++, built) when
+    something that only the class can say is first asked for.
     """
 
+    entry: Entry
     name: str
     target: str
     scheme: str
-    tier: str
-    kind: Kind
-    summary: str
-    source: Source
     parameters: Mapping[str, int | str] = field(default_factory=dict, hash=False)
+
+    @property
+    def tier(self) -> str:
+        """`cpp`, `py`, `numpy`, or empty for a user's class in Python."""
+        if self.entry.own:
+            return "cpp" if native_target(self.entry.own) else ""
+        return self.entry.name.partition("/")[2]
+
+    @property
+    def kind(self) -> Kind:
+        """What it makes."""
+        return self.entry.kind
+
+    @property
+    def summary(self) -> str:
+        """What it is, in one line."""
+        return self.entry.summary
+
+    @cached_property
+    def facts(self) -> Facts:
+        """What is known of it. Raises LoadError where a user's class can't be loaded."""
+        facts = self.entry.facts
+        return facts if isinstance(facts, Facts) else facts()
 
     @property
     def profile(self) -> Profile:
         """What its operations include, with 16-bit ids where there is a choice."""
-        return self.source.profile(16)
+        return self._profile(16)
 
     def profile_for(self, config: PoolConfig) -> Profile:
         """What its operations include in a manager of that size."""
-        return self.source.profile(config.id_bits)
+        return self._profile(config.id_bits)
+
+    def _profile(self, id_bits: int) -> Profile:
+        profile = self.facts.profile
+        any_width = profile.id_type == ANY_WIDTH
+        return replace(profile, id_type=id_type(id_bits)) if any_width else profile
 
     @property
     def reuse_order(self) -> ReuseOrder:
         """The order in which freed blocks are handed out again."""
-        return self.source.reuse_order
+        return self.facts.reuse_order
 
     @property
     def models(self) -> frozenset[str]:
         """The models that it serves, if it has the operations that their programs need."""
-        return self.source.models
+        return self.facts.models
 
     @property
     def call_styles(self) -> tuple[CallStyle, ...]:
         """Every call style that it can be driven by."""
-        return self.source.call_styles
+        return self.facts.call_styles
 
     @property
     def call_style(self) -> CallStyle:
         """The call style that it is driven by: its own, or the parameter."""
-        return cast("CallStyle", self.parameters.get("call_style", self.source.default_style))
+        return cast("CallStyle", self.parameters.get("call_style", self.entry.call_style))
 
     @property
     def unavailable(self) -> str | None:
         """Why it can't be used here, and the mend; None if it can."""
-        return self.source.unavailable
+        return self.entry.unavailable()
 
     @property
     def missing_operations(self) -> tuple[str, ...]:
         """Operations of the contract (of a pool's, for a pool alone) that it lacks."""
-        return self.source.missing_operations
+        return self.facts.missing_operations
 
     @property
     def pool_alone(self) -> bool:
@@ -147,11 +164,14 @@ class Implementation:
     @property
     def engine(self) -> str:
         """The serving engine whose own code it is, with its release; empty if none."""
-        return str(getattr(self.source, "engine_label", ""))
+        engine = getattr(self.facts, "engine", None)
+        return str(engine.label) if engine else ""
 
-    def load(self) -> None:
-        """Import what it needs now. Raises TargetError."""
-        self.source.load()
+    def make(self, *given: Any) -> Any:
+        """What its kind says; raises as `make_manager`."""
+        if self.entry.make is None:
+            raise TargetError(f"{self.name} is a pool alone; it has no tables")
+        return self.entry.make(self.parameters, *given)
 
     def make_manager(self, config: PoolConfig) -> Any:
         """A new manager.
@@ -159,98 +179,21 @@ class Implementation:
         Raises TargetError if it can't be made, ValueError for bad sizes and for more
         blocks than its ids can number.
         """
-        return self.source.manager(config, self.parameters)
+        if self.pool_alone:
+            raise TargetError(f"{self.name} is a pool alone; it has no tables")
+        return self.make(config)
 
     def make_pool(self, total_blocks: int, id_bits: int) -> Any | None:
         """A new pool, or None if it has no pool of its own. Raises as `make_manager`."""
-        return self.source.pool(total_blocks, id_bits, self.parameters)
+        made = self.entry.make_pool
+        return None if made is None else made(self.parameters, total_blocks, id_bits)
 
 
-def row(
-    name: str, source: Source, summary: str, kind: Kind = "manager"
-) -> tuple[str, Implementation]:
-    """A name and its implementation, for a table of them."""
-    scheme, _, tier = name.partition("/")
-    return name, Implementation(name, name, scheme, tier, kind, summary, source)
+def _named(entry: Entry) -> Implementation:
+    return Implementation(entry, entry.name, entry.name, entry.name.partition("/")[0])
 
 
-# A new structure is its file and one row here. The order is that of every table.
-_BUILTIN = dict(
-    [
-        row(
-            "hash-map/py",
-            PythonSource("hash_map:HashMapManager", "list_pool:ListPool"),
-            "a dict per sequence, ref counts in a dict, a growing free list",
-        ),
-        row(
-            "hash-map/cpp",
-            NativeSource("hash", "list", refs="hash"),
-            "an unordered_map per sequence, ref counts in one too, a growing free list",
-        ),
-        row(
-            "vector/py",
-            PythonSource("vector:VectorManager", "list_pool:ListPool"),
-            "a growing list per sequence, a growing free list",
-        ),
-        row(
-            "vector/cpp",
-            NativeSource("vector", "list"),
-            "a growing vector per sequence, a growing free list",
-        ),
-        row(
-            "flat-stack/py",
-            PythonSource("flat_stack:FlatStackManager", "stack_pool:StackPool", ids=None),
-            "one preallocated table, a row per sequence, a preallocated free stack",
-        ),
-        row(
-            "flat-stack/numpy",
-            PythonSource(
-                "flat_stack_numpy:FlatStackNumpyManager",
-                "stack_pool_numpy:NumpyStackPool",
-                ids=None,
-                call_styles=("per-step", "per-op"),
-                wide_pool=True,
-            ),
-            "flat-stack in NumPy arrays, whole steps as vector operations",
-        ),
-        row(
-            "flat-stack/cpp",
-            NativeSource("flat", "stack"),
-            "one preallocated table, a row per sequence, a preallocated free stack",
-        ),
-        row(
-            "two-level/py",
-            PythonSource("two_level:TwoLevelManager", "stack_pool:StackPool", ids=None),
-            "a directory of pages per sequence, pages taken as needed, a preallocated free stack",
-        ),
-        row(
-            "two-level/cpp",
-            NativeSource("two-level", "stack"),
-            "a directory of pages per sequence, pages taken as needed, a preallocated free stack",
-        ),
-        row(
-            "null/py",
-            PythonSource(
-                "null:NullManager",
-                "null:NullPool",
-                ids="none",
-                reuse_order="unspecified",
-                call_styles=("per-op", "per-step"),
-                models=NullSource.models,
-                ref_counts=False,
-            ),
-            "does nothing: what the loop and the calls cost",
-            "control",
-        ),
-        row("null/cpp", NullSource(), "does nothing: what the loop costs", "control"),
-        row(
-            "raw-array/cpp",
-            RawArraySource(),
-            "plain arrays without checks: what the machine allows",
-            "control",
-        ),
-    ]
-)
+_BUILTIN = {entry.name: _named(entry) for entry in MANAGERS}
 
 
 def builtin_names() -> list[str]:
@@ -272,9 +215,9 @@ def pair_names() -> list[str]:
     """Every table of the C++ core with every pool that it is compiled with."""
     return [
         f"{table}+{pool}/cpp"
-        for table in _TABLES
-        for pool in _POOLS
-        if table in _ONLY_WITH.get(pool, _TABLES)
+        for table in TABLES
+        for pool in POOLS
+        if table in ONLY_WITH.get(pool, TABLES)
     ]
 
 
@@ -337,17 +280,16 @@ def resolve(target: str) -> list[Implementation]:
 def _renamed(alias: str, chosen: list[Implementation]) -> list[Implementation]:
     if alias in (*_BUILTIN, *_schemes(), *_more()):
         raise TargetError(f"{alias} is the name of a built-in implementation; choose another")
-    if len(chosen) > 1 and isinstance(chosen[0].source, UserNativeSource):
-        names = ", ".join(each.source.class_name for each in chosen)  # type: ignore[attr-defined]
+    if len(chosen) > 1 and chosen[0].entry.own:
+        names = ", ".join(each.name.partition(":")[2].partition("[")[0] for each in chosen)
         raise TargetError(
-            f"{alias} can be the name of one class, and {chosen[0].source.file} offers "
+            f"{alias} can be the name of one class, and {chosen[0].entry.own} offers "
             f"{names}; name one behind a colon"
         )
     renamed = []
     for each in chosen:
         name = alias if len(chosen) == 1 else f"{alias}/{each.tier}"
-        own = isinstance(each.source, (UserSource, UserNativeSource))
-        scheme = alias if own else each.scheme
+        scheme = alias if each.entry.own else each.scheme
         target = f"{name}={each.target}"
         renamed.append(replace(each, name=name, scheme=scheme, target=target))
     return renamed
@@ -357,7 +299,7 @@ def _find(body: str) -> list[Implementation]:
     if native := native_target(body):
         file, class_name = native
         names = [class_name] if class_name else offered_names(file)
-        return [_user_native(file, name) for name in names]
+        return [_own(user_native_entry(file, name), f"{file}:{name}") for name in names]
     if ":" in body:
         return [_user(body)]
     if body.endswith(".py"):
@@ -408,49 +350,42 @@ def _which_class(file: str) -> str:
 
 def _pair(body: str, scheme: str, tier: str) -> Implementation:
     table, _, pool = scheme.partition("+")
-    for kind, part, known in (("table", table, _TABLES), ("pool", pool, _POOLS)):
+    for kind, part, known in (("table", table, TABLES), ("pool", pool, POOLS)):
         if part not in known:
             hint = nearest(part, known) or f"; there are {', '.join(known)}"
             raise TargetError(f'"{body}": unknown {kind} "{part}"{hint}')
     if tier not in ("", "cpp"):
         raise TargetError(f'"{body}": a table with a pool is in the tier cpp alone')
-    if table not in (tables := _ONLY_WITH.get(pool, _TABLES)):
+    if table not in (tables := ONLY_WITH.get(pool, TABLES)):
         others = " and ".join(f"{name}+{pool}" for name in tables)
         raise TargetError(f'"{body}": the pool {pool} is compiled with other tables; use {others}')
-    name = f"{scheme}/cpp"
     summary = f"the table of {table} with the pool {pool}"
-    return Implementation(name, name, scheme, "cpp", "manager", summary, NativeSource(table, pool))
+    return _named(native(f"{scheme}/cpp", summary, table, pool))
 
 
 def _user(body: str) -> Implementation:
     where, _, class_name = body.rpartition(":")
     if not where or not class_name:
         raise TargetError(f'"{body}": a class of your own is module:Class or path/file.py:Class')
-    # A name without folders: it is printed, and kept in run files.
-    name = f"{where.rpartition('/')[2]}:{class_name}"
-    summary = f"your class {class_name}"
-    return Implementation(name, body, name, "", "manager", summary, UserSource(body))
+    return _own(user_entry(body), body)
 
 
-def _user_native(file: str, class_name: str) -> Implementation:
-    name = f"{file.rpartition('/')[2]}:{class_name}"
-    source = UserNativeSource(file, class_name)
-    summary = f"your class {class_name}"
-    return Implementation(name, f"{file}:{class_name}", name, "cpp", "manager", summary, source)
+def _own(entry: Entry, target: str) -> Implementation:
+    return Implementation(entry, entry.name, target, entry.name)
 
 
 def _known(implementation: Implementation) -> tuple[str, ...]:
-    return (*(each.name for each in implementation.source.known_parameters), "call_style")
+    return (*(each.name for each in implementation.entry.parameters), "call_style")
 
 
 def _with_parameters(base: Implementation, given: Mapping[str, str]) -> Implementation:
     values: dict[str, int | str] = {}
-    own = {each.name: each for each in base.source.known_parameters}
+    own = {each.name: each for each in base.entry.parameters}
     for key, text in given.items():
         if key not in _known(base):
             raise TargetError(f"{base.name} has no parameter {key}")
         values[key] = own[key].parse(base.name, text) if key in own else _style(base, text)
-    if values.get("call_style") == base.source.default_style:
+    if values.get("call_style") == base.entry.call_style:
         del values["call_style"]
     if not values:
         return base
@@ -473,8 +408,8 @@ def _style(base: Implementation, value: str) -> str:
 
 @cache
 def _more() -> dict[str, Implementation]:
-    modules = (import_module(f"{__package__}.{name}") for name in _MORE)
-    return {name: each for module in modules for name, each in module.ROWS}
+    tables = (getattr(import_module(f"{__package__}.{module}"), rows) for module, rows in _MORE)
+    return {entry.name: _named(entry) for table in tables for entry in table}
 
 
 def _schemes() -> list[str]:

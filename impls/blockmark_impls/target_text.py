@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from .sources import TargetError
+from .entry import TargetError
 
 _TARGET = re.compile(
     # Parameters are the brackets at its end; others are part of a path.

@@ -9,89 +9,74 @@ from __future__ import annotations
 import os
 import sys
 import zlib
-from dataclasses import dataclass
-from functools import cached_property
 from importlib import import_module
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast, get_args
 
 from .contract import BlockManager, Profile, ReuseOrder, missing_operations
-from .sources import MODELS, POOL_MODELS, CallStyle, LoadError, TargetError, nearest
+from .entry import MODELS, POOL_MODELS, Entry, Facts, LoadError, nearest
 
 if TYPE_CHECKING:
     from types import ModuleType
 
-    from .contract import PoolConfig
-    from .sources import Parameter, Parameters
+    from .entry import Parameters
 
 OPERATIONS = tuple(name for name in vars(BlockManager) if not name.startswith("_"))
 _POOL_OPERATIONS = ("take", "give", "num_free")
 
 
-@dataclass(frozen=True)
-class UserSource:
+def user_entry(target: str) -> Entry:
     """The class that `target` names; a manager is `Class(config)`, a pool `Class(total_blocks)`."""
+    where, _, class_name = target.rpartition(":")
 
-    target: str
-    known_parameters: tuple[Parameter, ...] = ()
-    unavailable: str | None = None
-    # Batch operations are used only when asked for: a user's first question is what
-    # the class costs as it is called today.
-    default_style: CallStyle = "per-op"
+    def make_pool(parameters: Parameters, total_blocks: int, id_bits: int) -> Any | None:
+        made = load_class(target)
+        return made(total_blocks) if _is_pool(made) else None
 
-    @cached_property
-    def _class(self) -> type:
-        return load_class(self.target)
+    return Entry(
+        # A name without folders: it is printed, and kept in run files.
+        f"{where.rpartition('/')[2]}:{class_name}",
+        "manager",
+        f"your class {class_name}",
+        lambda: _facts(target),
+        lambda parameters, config: load_class(target)(config),
+        make_pool,
+        # Batch operations are used only when asked for: a user's first question is what
+        # the class costs as it is called today.
+        "per-op",
+        own=target,
+    )
 
-    @cached_property
-    def _is_pool(self) -> bool:
-        """Whether the class is a pool alone."""
-        lacks = missing_operations(self._class, ("allocate", *_POOL_OPERATIONS))
-        return "allocate" in lacks and "take" not in lacks and "give" not in lacks
 
-    @property
-    def reuse_order(self) -> ReuseOrder:
-        order = getattr(self._class, "reuse_order", "unspecified")
-        if order not in get_args(ReuseOrder):
-            raise LoadError(
-                f"{self.target}: reuse_order = {order!r} is not one of "
-                f"{', '.join(get_args(ReuseOrder))}"
-            )
-        return cast("ReuseOrder", order)
+def _facts(target: str) -> Facts:
+    """What the class says of itself. Raises LoadError, also for what it says wrongly."""
+    made = load_class(target)
+    profile = getattr(made, "profile", Profile())
+    if not isinstance(profile, Profile):
+        raise LoadError(
+            f"{target}: profile = {profile!r} must be a blockmark_impls.contract.Profile"
+        )
+    order = getattr(made, "reuse_order", "unspecified")
+    if order not in get_args(ReuseOrder):
+        raise LoadError(
+            f"{target}: reuse_order = {order!r} is not one of {', '.join(get_args(ReuseOrder))}"
+        )
+    batch = not missing_operations(made, ["append_slots"])
+    pool = _is_pool(made)
+    return Facts(
+        POOL_MODELS if pool else MODELS - POOL_MODELS,
+        ("per-op", "per-step") if batch else ("per-op",),
+        cast("ReuseOrder", order),
+        profile,
+        tuple(missing_operations(made, _POOL_OPERATIONS if pool else OPERATIONS)),
+    )
 
-    @property
-    def models(self) -> frozenset[str]:
-        return POOL_MODELS if self._is_pool else MODELS - POOL_MODELS
 
-    @property
-    def call_styles(self) -> tuple[CallStyle, ...]:
-        batch = not missing_operations(self._class, ["append_slots"])
-        return ("per-op", "per-step") if batch else ("per-op",)
-
-    @property
-    def missing_operations(self) -> tuple[str, ...]:
-        wanted = _POOL_OPERATIONS if self._is_pool else OPERATIONS
-        return tuple(missing_operations(self._class, wanted))
-
-    def load(self) -> None:
-        _ = self._class
-
-    def profile(self, id_bits: int) -> Profile:
-        profile = getattr(self._class, "profile", Profile())
-        if not isinstance(profile, Profile):
-            raise LoadError(
-                f"{self.target}: profile = {profile!r} must be a blockmark_impls.contract.Profile"
-            )
-        return profile
-
-    def manager(self, config: PoolConfig, parameters: Parameters) -> Any:
-        if self._is_pool:
-            raise TargetError(f"{self.target} is a pool alone; it has no allocate")
-        return self._class(config)
-
-    def pool(self, total_blocks: int, id_bits: int, parameters: Parameters) -> Any | None:
-        return self._class(total_blocks) if self._is_pool else None
+def _is_pool(made: type) -> bool:
+    """Whether a class is a pool alone."""
+    lacks = missing_operations(made, ("allocate", *_POOL_OPERATIONS))
+    return "allocate" in lacks and "take" not in lacks and "give" not in lacks
 
 
 def load_class(target: str) -> type:

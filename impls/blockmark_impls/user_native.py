@@ -7,27 +7,16 @@ A header is built when something that only the class can say is first asked for.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from functools import cached_property
+from functools import cache
 from typing import TYPE_CHECKING, Any, cast, get_args
 
 from .contract import Profile, ReuseOrder
-from .sources import (
-    CALL_STYLES,
-    MODELS,
-    POOL_MODELS,
-    CallStyle,
-    LoadError,
-    Parameter,
-    core_missing,
-    nearest,
-    sizes_of,
-)
+from .core import core_missing, sizes_of
+from .entry import CALL_STYLES, MODELS, POOL_MODELS, Entry, Facts, LoadError, nearest
 
 if TYPE_CHECKING:
-    from .contract import PoolConfig
+    from .entry import Parameters
     from .offers import Offer
-    from .sources import Parameters
 
 _TARGET = re.compile(r"(?P<file>[^:]+\.(?:h|hh|hpp|hxx|so))(?::(?P<name>.+))?")
 
@@ -57,65 +46,52 @@ def offers_of(file: str) -> tuple[Offer, ...]:
         raise BuildError(str(error).replace(str(module), file)) from None
 
 
-@dataclass(frozen=True)
-class UserNativeSource:
+def user_native_entry(file: str, class_name: str) -> Entry:
     """The class `class_name` of `file`, a header or a built module.
 
     A pool is measured alone, and with the flat table; a table with the stack pool.
     """
 
-    file: str
-    class_name: str
-    known_parameters: tuple[Parameter, ...] = ()
-    default_style: CallStyle = "native"
-    call_styles: tuple[CallStyle, ...] = CALL_STYLES
-    missing_operations: tuple[str, ...] = ()
+    @cache
+    def offer() -> Offer:
+        found = {offer.class_name: offer for offer in offers_of(file)}
+        if class_name not in found:
+            hint = nearest(class_name, found) or f"; it offers {', '.join(found)}"
+            raise LoadError(f"{file} offers no {class_name}{hint}")
+        return found[class_name]
 
-    @property
-    def unavailable(self) -> str | None:
-        return core_missing()
-
-    @cached_property
-    def _offer(self) -> Offer:
-        found = {offer.class_name: offer for offer in offers_of(self.file)}
-        if self.class_name not in found:
-            hint = nearest(self.class_name, found) or f"; it offers {', '.join(found)}"
-            raise LoadError(f"{self.file} offers no {self.class_name}{hint}")
-        return found[self.class_name]
-
-    @cached_property
-    def _classes(self) -> tuple[Any, Any]:
+    @cache
+    def classes() -> tuple[Any, Any]:
         """The class of the manager, and that of the pool alone or None."""
         from .coverage import module_of
         from .offers import load_module
 
-        _ = self._offer
-        *_, manager, pool = load_module(module_of(self.file)).offers[self.class_name]
+        offer()
+        *_, manager, pool = load_module(module_of(file)).offers[class_name]
         return manager, pool
 
-    @property
-    def reuse_order(self) -> ReuseOrder:
-        order = self._offer.reuse_order
-        if order not in get_args(ReuseOrder):
+    def facts() -> Facts:
+        it = offer()
+        if it.reuse_order not in get_args(ReuseOrder):
             raise LoadError(
-                f'{self.file}:{self.class_name}: reuse_order = "{order}" is not one of '
+                f'{file}:{class_name}: reuse_order = "{it.reuse_order}" is not one of '
                 f"{', '.join(get_args(ReuseOrder))}"
             )
-        return cast("ReuseOrder", order)
+        models = MODELS if it.kind == "pool" else MODELS - POOL_MODELS
+        order = cast("ReuseOrder", it.reuse_order)
+        return Facts(models, CALL_STYLES, order, Profile(id_type=it.id_type))
 
-    @property
-    def models(self) -> frozenset[str]:
-        return MODELS if self._offer.kind == "pool" else MODELS - POOL_MODELS
-
-    def load(self) -> None:
-        _ = self._classes
-
-    def profile(self, id_bits: int) -> Profile:
-        return Profile(id_type=self._offer.id_type)
-
-    def manager(self, config: PoolConfig, parameters: Parameters) -> Any:
-        return self._classes[0](*sizes_of(config))
-
-    def pool(self, total_blocks: int, id_bits: int, parameters: Parameters) -> Any | None:
-        pool = self._classes[1]
+    def make_pool(parameters: Parameters, total_blocks: int, id_bits: int) -> Any | None:
+        pool = classes()[1]
         return None if pool is None else pool(total_blocks)
+
+    return Entry(
+        f"{file.rpartition('/')[2]}:{class_name}",
+        "manager",
+        f"your class {class_name}",
+        facts,
+        lambda parameters, config: classes()[0](*sizes_of(config)),
+        make_pool,
+        unavailable=core_missing,
+        own=file,
+    )

@@ -117,7 +117,6 @@ def _impls() -> _Rows:
 
 def _engines() -> _Rows:
     from blockmark_impls.engines.rows import ENGINES, ROWS
-    from blockmark_impls.engines.source import EngineSource
 
     lines: _Rows = []
     for engine in ENGINES:
@@ -129,11 +128,7 @@ def _engines() -> _Rows:
         else:
             known = version in engine.tried
             state = f"here: {version} ({'tried' if known else f'not tried; tried: {tried}'})"
-        names = [
-            name
-            for name, impl in ROWS
-            if isinstance(impl.source, EngineSource) and impl.source.engine is engine
-        ]
+        names = [row.name for row in ROWS if getattr(row.facts, "engine", None) is engine]
         lines.append((engine.name, f"{state}; {', '.join(names)}"))
     return lines
 

@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING, Any
 import blockmark
 import blockmark_impls
 from blockmark.workload.errors import ConfigError
-from blockmark_impls.user import UserSource, load_class
+from blockmark_impls.user import load_class
 
 from .sides.repository import Repository
+from .stated import own_code
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,15 +36,13 @@ def origin_of(implementation: Implementation) -> dict[str, Any]:
     `digest` is over the files of the user's own that are loaded here, or that a header
     includes. Without a repository there is `no_commit`, the reason. Raises LoadError.
     """
-    source = implementation.source
-    file = getattr(source, "file", None)  # a header, or a module that is built already
-    if file:
-        return facts_of(Path(file).resolve(), _included(Path(file).resolve()))
-    if isinstance(source, UserSource):
-        module = sys.modules.get(load_class(source.target).__module__)
-        if path := getattr(module, "__file__", None):
-            return facts_of(Path(path).resolve(), _loaded())
-    return {}
+    own = own_code(implementation)
+    if ":" in own:
+        module = sys.modules.get(load_class(own).__module__)
+        path = getattr(module, "__file__", None)
+        return facts_of(Path(path).resolve(), _loaded()) if path else {}
+    # A header, or a module that is built already.
+    return facts_of(Path(own).resolve(), _included(Path(own).resolve())) if own else {}
 
 
 def checkout() -> dict[str, Any]:

@@ -25,7 +25,6 @@ class Made:
     make_pool: Callable[[int, int], Any]
     pool_alone: bool = False
     kind: str = "manager"
-    source: Any = None
 
 
 def proof_test(made: Made, effort: str, operations: Collection[str] | None = None) -> Any:

@@ -1,13 +1,22 @@
-"""What the study of false sharing measures: counters and ref counts, packed or apart."""
+"""What the study of false sharing measures: counters and ref counts, packed or apart.
+
+Threads write counts, each thread its own. Atomic writes are one locked instruction; others
+are a load and a store that stay in memory. `make(parameters, threads, seed, plan)` makes the
+windows in which each of `threads` threads writes its counts, and raises ValueError for bad
+sizes.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ..registry import row
-from ..sources import Parameter, StudySource, TargetError, core, core_missing
+from ..core import core, core_missing
+from ..entry import Entry, Facts, Parameter, TargetError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from ..entry import Parameters
 
 _STRIDE = Parameter("stride", "", words=("8", "16", "32", "64", "128"))
 _LAYOUT = Parameter("layout", "", words=("range", "interleaved", "shuffled"))
@@ -15,68 +24,57 @@ _BYTES = Parameter("bytes", "", words=("1", "2", "4", "64"))
 _BLOCKS = Parameter("blocks", "blocks", 2, 1 << 24)
 
 
-@dataclass(frozen=True)
-class CounterSource(StudySource):
-    """Counts that threads write, each thread its own. `atomic` writes are one locked
-    instruction; others are a load and a store that stay in memory.
-    """
+def _counters(atomic: bool) -> Callable[..., Any]:
+    def make(parameters: Parameters, threads: int, seed: int, plan: Mapping[str, int]) -> Any:
+        return core().counter_windows(atomic, int(parameters.get("stride", 8)), threads, **plan)
 
-    atomic: bool = False
-    ref_counts: bool = False
+    return make
 
-    def load(self) -> None:
-        core()
 
-    def windows(
-        self, threads: int, parameters: Mapping[str, Any], seed: int, plan: Mapping[str, int]
-    ) -> Any:
-        """Windows in which each of `threads` threads writes its counts.
-
-        Raises TargetError without the core, ValueError for bad sizes.
-        """
-        if not self.ref_counts:
-            stride = int(parameters.get("stride", 8))
-            return core().counter_windows(self.atomic, stride, threads, **plan)
+def _ref_counts(atomic: bool) -> Callable[..., Any]:
+    def make(parameters: Parameters, threads: int, seed: int, plan: Mapping[str, int]) -> Any:
         total = int(parameters.get("blocks", 4096))
         if total < threads:
             raise TargetError(f"{total} blocks are too few for {threads} threads; raise blocks")
-        return core().ref_count_windows(
-            self.atomic,
-            total,
-            int(parameters.get("bytes", 2)),
-            str(parameters.get("layout", "interleaved")),
-            seed,
-            threads,
-            **plan,
-        )
+        width = int(parameters.get("bytes", 2))
+        layout = str(parameters.get("layout", "interleaved"))
+        return core().ref_count_windows(atomic, total, width, layout, seed, threads, **plan)
+
+    return make
 
 
-def _row(name: str, summary: str, parameters: tuple[Parameter, ...], **options: Any) -> Any:
-    source = CounterSource(parameters, unavailable=core_missing(), **options)
-    return row(f"{name}/cpp", source, summary, "counter-layout")
+def _row(name: str, summary: str, make: Callable[..., Any], *parameters: Parameter) -> Entry:
+    return Entry(
+        f"{name}/cpp", "counter-layout", summary, Facts(), make,
+        parameters=parameters, unavailable=core_missing,
+    )  # fmt: skip
 
 
 _OF_REFS = (_LAYOUT, _BYTES, _BLOCKS)
 
 ROWS = [
-    _row("counter", "a counter per thread, plain writes, stride bytes apart", (_STRIDE,)),
+    _row(
+        "counter",
+        "a counter per thread, plain writes, stride bytes apart",
+        _counters(atomic=False),
+        _STRIDE,
+    ),
     _row(
         "atomic-counter",
         "a counter per thread, atomic writes, stride bytes apart",
-        (_STRIDE,),
-        atomic=True,
+        _counters(atomic=True),
+        _STRIDE,
     ),
     _row(
         "ref-counts",
         "ref counts of a pool, plain writes, each thread its own blocks",
-        _OF_REFS,
-        ref_counts=True,
+        _ref_counts(atomic=False),
+        *_OF_REFS,
     ),
     _row(
         "atomic-ref-counts",
         "ref counts of a pool, atomic writes, each thread its own blocks",
-        _OF_REFS,
-        ref_counts=True,
-        atomic=True,
+        _ref_counts(atomic=True),
+        *_OF_REFS,
     ),
 ]

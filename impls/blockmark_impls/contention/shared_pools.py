@@ -1,93 +1,74 @@
-"""The implementations of the study of contention: schemes of the core, and engines in Python."""
+"""The implementations of the study of contention: schemes of the core, and engines in Python.
+
+Of the core, `make(parameters, total_blocks, threads)` makes a pool with all blocks free, and
+raises ValueError for bad sizes. In Python, `make(parameters, total_blocks, block_size, lock)`
+makes an engine with all blocks free; `lock` makes another lock than its own, if it has one.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..contract import Profile
-from ..registry import row
-from ..sources import Parameter, StudySource, core, core_missing
+from ..core import core, core_missing
+from ..entry import Entry, Facts, Parameter, member
+
+if TYPE_CHECKING:
+    from ..entry import Parameters
 
 
 @dataclass(frozen=True)
-class NativePoolSource(StudySource):
-    """A pool of the core that threads share. `scheme` is its name there."""
-
-    scheme: str = ""
-
-    def load(self) -> None:
-        core()
-
-    def profile(self, id_bits: int) -> Profile:
-        return Profile(ref_counts=False, id_type="uint32")
-
-    @property
-    def one_thread(self) -> bool:
-        """Whether it is safe for a single thread alone."""
-        return self.scheme == "none"
-
-    def make(self, total_blocks: int, threads: int, parameters: Mapping[str, Any]) -> Any:
-        """A pool with all blocks free. Raises ValueError for bad sizes."""
-        return core()._shared_pools[self.scheme](total_blocks, threads, **parameters)
-
-
-@dataclass(frozen=True)
-class EngineSource(StudySource):
-    """An engine in Python, named `module:Class` below this package.
-
-    `threads` says that it can be called from threads, `shares` that requests may name a
-    prompt. Coroutines can call every one.
+class EngineFacts(Facts):
+    """Of an engine in Python: `threads` says that it can be called from threads, `shares` that
+    requests may name a prompt. Coroutines can call every one.
     """
 
-    engine: str = ""
     threads: bool = False
     shares: bool = False
     lock_class: str = ""
 
-    def _class(self) -> Any:
-        module, _, name = self.engine.partition(":")
-        return getattr(import_module(f"{__package__}.{module}"), name)
 
-    def load(self) -> None:
-        self._class()
+def _native(scheme: str, summary: str, *parameters: Parameter) -> Entry:
+    def make(parameters: Parameters, total_blocks: int, threads: int) -> Any:
+        return core()._shared_pools[scheme](total_blocks, threads, **parameters)
 
-    def profile(self, id_bits: int) -> Profile:
-        return Profile(id_type="int object")
+    return Entry(
+        f"{scheme}/cpp",
+        "shared-pool",
+        summary,
+        Facts(profile=Profile(ref_counts=False, id_type="uint32")),
+        make,
+        parameters=parameters,
+        unavailable=core_missing,
+    )
+
+
+def _engine(name: str, engine: str, summary: str, *parameters: Parameter, **facts: Any) -> Entry:
+    """An engine in Python, the class `module:Class` beside this file."""
+    known = EngineFacts(call_styles=("per-op",), profile=Profile(id_type="int object"), **facts)
 
     def make(
-        self,
+        parameters: Parameters,
         total_blocks: int,
         block_size: int,
-        parameters: Mapping[str, Any],
         lock: Callable[[], Any] | None = None,
     ) -> Any:
-        """An engine with all blocks free; `lock` makes another lock than its own, if it has one."""
         options: dict[str, Any] = {}
         if parameters.get("await_inside"):
             options["await_inside"] = True
-        if lock is not None and self.lock_class == "asyncio":
+        if lock is not None and known.lock_class == "asyncio":
             options["lock"] = lock
-        made = self._class()(total_blocks, block_size, **options)
-        if lock is not None and self.lock_class == "threading":
+        made = member(f"contention.{engine}")(total_blocks, block_size, **options)
+        if lock is not None and known.lock_class == "threading":
             made.lock = lock()
         return made
 
+    return Entry(f"{name}/py", "shared-pool", summary, known, make, None, "per-op", parameters)
+
 
 _AWAIT_INSIDE = Parameter("await_inside", "", 0, 1)
-
-
-def _native(scheme: str, summary: str, *parameters: Parameter) -> Any:
-    source = NativePoolSource(parameters, unavailable=core_missing(), scheme=scheme)
-    return row(f"{scheme}/cpp", source, summary, "shared-pool")
-
-
-def _engine(name: str, engine: str, summary: str, **options: Any) -> Any:
-    source = EngineSource(call_style="per-op", engine=engine, **options)
-    return row(f"{name}/py", source, summary, "shared-pool")
-
 
 ROWS = [
     _native("none", "a stack without a lock, for one thread: the floor"),
@@ -104,14 +85,14 @@ ROWS = [
         "async-lock",
         "async_lock:AsyncLockEngine",
         "dict tables behind an asyncio.Lock, None when the pool is short",
-        known_parameters=(_AWAIT_INSIDE,),
+        _AWAIT_INSIDE,
         lock_class="asyncio",
     ),
     _engine(
         "async-lock-prefix",
         "async_lock_prefix:AsyncLockPrefixEngine",
         "the same, with the blocks of a system prompt shared",
-        known_parameters=(_AWAIT_INSIDE,),
+        _AWAIT_INSIDE,
         shares=True,
         lock_class="asyncio",
     ),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from inspect import Parameter, signature
 from typing import TYPE_CHECKING, Any
 
-from ..sources import TargetError
+from ..entry import TargetError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -8,15 +8,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ..contract import Profile
-from ..registry import Implementation, row
-from ..sources import CallStyle, Parameter, TargetError
-from .source import Engine, EngineSource
+from ..contract import Profile, ReuseOrder
+from ..entry import CallStyle, Entry, Facts, Parameter, Proof, member
+from .engine import Engine
 
 if TYPE_CHECKING:
-    from ..contract import PoolConfig, ReuseOrder
-    from ..sources import Parameters
-    from .source import Proof
+    from ..contract import PoolConfig
+    from ..entry import Parameters
 
 VLLM = Engine(
     "vLLM",
@@ -59,173 +57,181 @@ _MANAGER = frozenset({"alloc_free", "step", "lookup"})
 
 
 @dataclass(frozen=True)
-class ListDutiesSource:
-    """The rung below an engine's pool: its duties in plain lists and dicts."""
+class EngineFacts(Facts):
+    """`engine` is whose own code it is."""
 
-    default_style: CallStyle = "per-op"
-    call_styles: tuple[CallStyle, ...] = ("per-op",)
-    reuse_order: ReuseOrder = "LIFO"
-    models: frozenset[str] = _POOL
-    known_parameters: tuple[Parameter, ...] = ()
-    unavailable: str | None = None
-    missing_operations: tuple[str, ...] = ()
-    proof: Proof = "hand-outs"
-
-    def load(self) -> None:
-        """Nothing that could be missing."""
-
-    def profile(self, id_bits: int) -> Profile:
-        return Profile(prefix_cache=True, id_type="int object")
-
-    def manager(self, config: PoolConfig, parameters: Parameters) -> Any:
-        raise TargetError("list-duties is a pool alone; it has no tables")
-
-    def pool(self, total_blocks: int, id_bits: int, parameters: Parameters | None = None) -> Any:
-        from ..python.list_duties import ListDutiesPool
-
-        return ListDutiesPool(total_blocks)
+    engine: Engine | None = None
 
 
-def _row(name: str, source: EngineSource, words: str) -> tuple[str, Implementation]:
-    return row(name, source, f"{words}; {source.includes}")
+def _pool(
+    name: str,
+    engine: Engine,
+    adapter: str,
+    profile: Profile,
+    words: str,
+    includes: str,
+    *,
+    order: ReuseOrder = "LIFO",
+    **options: bool,
+) -> Entry:
+    """`Class(total_blocks, **options)`. `includes` says what a hand-out does besides."""
+
+    def make_pool(parameters: Parameters, total_blocks: int, id_bits: int) -> Any:
+        return engine.adapter(adapter)(total_blocks, **options)
+
+    return Entry(
+        name,
+        "manager",
+        f"{words}; {includes}",
+        EngineFacts(_POOL, ("per-op",), order, profile, (), "hand-outs", engine),
+        None,
+        make_pool,
+        "per-op",
+        unavailable=lambda: engine.unavailable,
+    )
 
 
-ROWS = [
-    row(
+def _manager(
+    name: str,
+    engine: Engine,
+    adapter: str,
+    profile: Profile,
+    words: str,
+    includes: str,
+    *,
+    models: frozenset[str] = _MANAGER,
+    missing: tuple[str, ...] = (),
+    order: ReuseOrder = "LIFO",
+    proof: Proof = "contract",
+    call_style: CallStyle = "per-op",
+    takes: tuple[Parameter, ...] = (),
+    **options: bool,
+) -> Entry:
+    """`Class(config, **options)`, and what it `takes` in brackets. `includes` as for a pool."""
+
+    def make(parameters: Parameters, config: PoolConfig) -> Any:
+        own = {key: value for key, value in parameters.items() if key != "call_style"}
+        return engine.adapter(adapter)(config, **options, **own)
+
+    return Entry(
+        name,
+        "manager",
+        f"{words}; {includes}",
+        EngineFacts(models, (call_style,), order, profile, missing, proof, engine),
+        make,
+        None,
+        call_style,
+        takes,
+        lambda: engine.unavailable,
+    )
+
+
+_WITHOUT = ("truncate", "drop_front", "fork", "write_block_tables")
+_SLOTS = Profile(ref_counts=False, id_type="int64", id_unit="token")
+
+ROWS = (
+    Entry(
         "list-duties/py",
-        ListDutiesSource(),
+        "manager",
         "pool alone: an engine's duties (ref counts, prefix cache, eviction) in lists and dicts",
+        # The rung below an engine's pool.
+        Facts(
+            _POOL,
+            ("per-op",),
+            "LIFO",
+            Profile(prefix_cache=True, id_type="int object"),
+            proof="hand-outs",
+        ),
+        None,
+        lambda parameters, total_blocks, id_bits: member("python.list_duties:ListDutiesPool")(
+            total_blocks
+        ),
+        "per-op",
     ),
-    _row(
+    _pool(
         "vllm-pool/py",
-        EngineSource(
-            VLLM,
-            "vllm_pool:VllmPool",
-            "pool",
-            "a take sets ref counts",
-            Profile(id_type="object"),
-            _POOL,
-            reuse_order="LIFO",
-            proof="hand-outs",
-            options={"caching": False},
-        ),
+        VLLM,
+        "vllm_pool:VllmPool",
+        Profile(id_type="object"),
         "Python: block pool alone, an object a block in a linked list, caching off",
+        "a take sets ref counts",
+        caching=False,
     ),
-    _row(
+    _pool(
         "vllm-pool-caching/py",
-        EngineSource(
-            VLLM,
-            "vllm_pool:VllmPool",
-            "pool",
-            "a take sets ref counts and looks each block up in the prefix cache (none is in it)",
-            Profile(prefix_cache=True, id_type="object"),
-            _POOL,
-            reuse_order="LIFO",
-            proof="hand-outs",
-            options={"caching": True},
-        ),
+        VLLM,
+        "vllm_pool:VllmPool",
+        Profile(prefix_cache=True, id_type="object"),
         "Python: block pool alone, an object a block in a linked list, caching on",
+        "a take sets ref counts and looks each block up in the prefix cache (none is in it)",
+        caching=True,
     ),
-    _row(
+    _manager(
         "vllm-manager/py",
-        EngineSource(
-            VLLM,
-            "vllm_manager:VllmManager",
-            "manager",
-            "allocate_slots with a request object; tables are lists of block objects",
-            Profile(id_type="object"),
-            _MANAGER,
-            reuse_order="LIFO",
-            options={"caching": False},
-            missing_operations=("truncate", "drop_front", "fork", "write_block_tables"),
-        ),
+        VLLM,
+        "vllm_manager:VllmManager",
+        Profile(id_type="object"),
         "Python: KV cache manager, caching off",
+        "allocate_slots with a request object; tables are lists of block objects",
+        missing=_WITHOUT,
+        caching=False,
     ),
-    _row(
+    _manager(
         "vllm-manager-caching/py",
-        EngineSource(
-            VLLM,
-            "vllm_manager:VllmManager",
-            "manager",
-            "as vllm-manager/py, with the cache's bookkeeping, but without hashes to find",
-            Profile(prefix_cache=True, id_type="object"),
-            _MANAGER,
-            reuse_order="LIFO",
-            options={"caching": True},
-            missing_operations=("truncate", "drop_front", "fork", "write_block_tables"),
-        ),
+        VLLM,
+        "vllm_manager:VllmManager",
+        Profile(prefix_cache=True, id_type="object"),
         "Python: KV cache manager, caching on",
+        "as vllm-manager/py, with the cache's bookkeeping, but without hashes to find",
+        missing=_WITHOUT,
+        caching=True,
     ),
-    _row(
+    _manager(
         "vllm-table/py",
-        EngineSource(
-            VLLM,
-            "vllm_table:VllmTable",
-            "manager",
-            "rows rebuilt from lists (rows=full) or appended to (rows=incremental), then committed",
-            Profile(id_type="int32"),
-            _PACK,
-            reuse_order="LIFO",
-            known_parameters=(Parameter("rows", words=("full", "incremental")),),
-        ),
+        VLLM,
+        "vllm_table:VllmTable",
+        Profile(id_type="int32"),
         "Python: the worker's block table; lists and free blocks are vector/py's",
+        "rows rebuilt from lists (rows=full) or appended to (rows=incremental), then committed",
+        models=_PACK,
+        takes=(Parameter("rows", words=("full", "incremental")),),
     ),
-    _row(
+    _pool(
         "sglang-token/py",
-        EngineSource(
-            SGLANG,
-            "sglang:SglangToken",
-            "pool",
-            "no ref counts; a return concatenates the whole free list",
-            Profile(ref_counts=False, id_type="int64", id_unit="token"),
-            _POOL,
-            reuse_order="FIFO",
-            proof="hand-outs",
-        ),
+        SGLANG,
+        "sglang:SglangToken",
+        _SLOTS,
         "Python: token allocator alone, a torch tensor of free slots",
+        "no ref counts; a return concatenates the whole free list",
+        order="FIFO",
     ),
-    _row(
+    _pool(
         "sglang-paged/py",
-        EngineSource(
-            SGLANG,
-            "sglang:SglangPaged",
-            "pool",
-            "no ref counts; a take makes all 16 slots of each page, a return copies the free list",
-            Profile(ref_counts=False, id_type="int64", id_unit="token"),
-            _POOL,
-            reuse_order="LIFO",
-            proof="hand-outs",
-        ),
+        SGLANG,
+        "sglang:SglangPaged",
+        _SLOTS,
         "Python: paged allocator alone, a torch tensor of free pages",
+        "no ref counts; a take makes all 16 slots of each page, a return copies the free list",
     ),
-    _row(
+    _pool(
         "lmdeploy/numpy",
-        EngineSource(
-            LMDEPLOY,
-            "lmdeploy:LmdeployAllocator",
-            "pool",
-            "a take maps logical to physical blocks, sets ref counts and times of use",
-            Profile(id_type="int64"),
-            _POOL,
-            reuse_order="LIFO",
-            proof="hand-outs",
-        ),
+        LMDEPLOY,
+        "lmdeploy:LmdeployAllocator",
+        Profile(id_type="int64"),
         "Python: logical allocator alone, NumPy free stacks",
+        "a take maps logical to physical blocks, sets ref counts and times of use",
     ),
-    _row(
+    _manager(
         "tokenspeed/cpp",
-        EngineSource(
-            TOKENSPEED,
-            "tokenspeed:TokenSpeed",
-            "manager",
-            "a step is a whole scheduler step, tables packed",
-            Profile(prefix_cache=True, id_type="int32", schedules=True),
-            _STEP,
-            proof="invariants",
-            default_style="per-step",
-            call_styles=("per-step",),
-            missing_operations=("append_slot", "extend", "truncate", "drop_front"),
-        ),
+        TOKENSPEED,
+        "tokenspeed:TokenSpeed",
+        Profile(prefix_cache=True, id_type="int32", schedules=True),
         "C++ called from Python: decides for itself",
+        "a step is a whole scheduler step, tables packed",
+        models=_STEP,
+        missing=("append_slot", "extend", "truncate", "drop_front"),
+        order="unspecified",
+        proof="invariants",
+        call_style="per-step",
     ),
-]
+)

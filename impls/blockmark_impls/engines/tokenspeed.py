@@ -14,7 +14,7 @@ import numpy as np
 import tokenspeed_scheduler as engine
 
 from ..contract import UnknownSequence
-from ..sources import TargetError
+from ..entry import TargetError
 from .fitting import must_have
 
 if TYPE_CHECKING:

@@ -16,10 +16,11 @@ import blockmark_impls
 from blockmark.workload.scenario import Cell
 from blockmark_impls import contract
 from blockmark_impls.registry import Implementation, TargetError, resolve
-from blockmark_impls.user import UserSource, load_class
+from blockmark_impls.user import load_class
 
 from ..machine import build_facts
 from ..sides.loaded import included_in, loaded_files
+from ..stated import own_code
 from ..subject import Subject
 
 # NAME=where:Class[parameters], of which all but `where` may be missing.
@@ -68,18 +69,15 @@ def describe(job: dict[str, Any]) -> dict[str, Any]:
 
 def _file(impl: Implementation) -> str | None:
     """The file of a user's class; None for what the package itself holds."""
-    source = impl.source
-    # Asked by name: the package of an older revision has no such class.
-    if file := getattr(source, "file", None):
-        return str(Path(file).resolve())
-    if isinstance(source, UserSource):
-        return getattr(sys.modules.get(load_class(source.target).__module__), "__file__", None)
-    return None
+    own = own_code(impl)
+    if ":" in own:
+        return getattr(sys.modules.get(load_class(own).__module__), "__file__", None)
+    return str(Path(own).resolve()) if own else None
 
 
 def _headers(impl: Implementation) -> set[Path]:
     """The header of a user's C++ class, and all that it includes."""
-    file = str(getattr(impl.source, "file", "") or "")
+    file = own_code(impl)
     if not _NATIVE.fullmatch(file):
         return set()
     try:

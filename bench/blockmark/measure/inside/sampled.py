@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from blockmark.workload.program import Op, Program
 
 from ..replay import MissingOperationsError, bind
+from ..stated import proof_of
 
 if TYPE_CHECKING:
     from blockmark_impls.contract import PoolConfig
@@ -30,7 +31,7 @@ def wrong_answer(setup: SubjectSetup, job: dict[str, Any]) -> str:
     mistakes, whose answers are not the contract's.
     """
     impl = setup.impl
-    if impl.kind != "manager" or getattr(impl.source, "proof", "contract") != "contract":
+    if impl.kind != "manager" or proof_of(impl) != "contract":
         return ""
     done = set()
     for model, entries in job["programs"].items():

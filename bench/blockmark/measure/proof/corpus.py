@@ -177,7 +177,7 @@ def _native(file: Path, content: str) -> list[Member]:
 def build_headers(members: Sequence[Member]) -> Iterator[tuple[str, float | str]]:
     """Compile what the members in C++ need: (file, seconds, or why it can't be built)."""
     from blockmark_impls.build import build_header
-    from blockmark_impls.sources import TargetError
+    from blockmark_impls.registry import TargetError
 
     def build(file: str, _: Event) -> float | str:
         start = time.monotonic()

@@ -34,7 +34,7 @@ def prove_engine(
 ) -> dict[str, Any]:
     """`ok`, `wrong`, or `unavailable` where the engine does not run the load as it is.
 
-    `proof` is `hand-outs` or `invariants`, see `engines/source.py`.
+    `proof` is `hand-outs` or `invariants`, see `blockmark_impls/entry.py`.
     """
     try:
         if proof == "hand-outs":

@@ -23,6 +23,7 @@ from blockmark.workload.oracle.numbers import around
 from blockmark_impls.contract import PoolConfig
 
 from ..process.limits import extend_limit
+from ..stated import own_code
 from .checker import Checker
 from .counterexample import Found, ManagerFault
 from .edges import Edges, NativeEdges, PythonEdges
@@ -172,8 +173,8 @@ def search_of(
 
 
 def _edges_of(impl: Provable, manager: Any) -> Edges:
-    file = getattr(impl.source, "file", "")
-    if file:
+    file = own_code(impl)
+    if file and ":" not in file:
         from blockmark_impls.coverage import native_coverage
 
         return NativeEdges(native_coverage(file))

@@ -24,6 +24,7 @@ from ..inside.setup import as_the_load_asks
 from ..missing import name_missing
 from ..process.limits import extend_limit
 from ..replay import MissingOperationsError, bind
+from ..stated import proof_of
 from .checker import Checker, Verified
 from .clock import move_on
 from .counterexample import Found, ManagerFault, ReplayFault
@@ -70,7 +71,7 @@ def prove(impl: Provable, config: PoolConfig, job: dict[str, Any]) -> dict[str, 
 
         found: dict[str, Any] = part_of("mistakes", "proof").prove_mistake(impl, config, job)
         return found
-    if (own := getattr(impl.source, "proof", "contract")) != "contract":
+    if (own := proof_of(impl)) != "contract":
         from .engines import prove_engine
 
         return prove_engine(cast("Implementation", impl), own, config, job)

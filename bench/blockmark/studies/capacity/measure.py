@@ -144,10 +144,7 @@ _OVER_TIME = (
 
 
 def _make(impl: Implementation, tokens: int, max_len: int, max_new: int) -> MemoryPolicy:
-    from blockmark_impls.capacity.rows import PolicySource
-
-    source = cast("PolicySource", impl.source)
-    return source.make(dict(impl.parameters), tokens=tokens, max_len=max_len, max_new=max_new)
+    return cast("MemoryPolicy", impl.make(tokens, max_len, max_new))
 
 
 def _load(path: Path) -> list[tuple[int, Request]]:

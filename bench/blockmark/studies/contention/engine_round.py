@@ -21,20 +21,23 @@ from .threads import kernel_share
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from blockmark_impls.registry import Implementation
+
 _GIL = "the interpreter runs one thread at a time, so Python's threads never run at once"
 _LOOP = "coroutines of one loop take turns by nature"
 _BLOCKS, _PAIRS, _LATENCIES = 7, 2_000, 11_000
 _QUICK_BLOCKS, _QUICK_PAIRS, _QUICK_LATENCIES = 3, 500, 1_500
 
 
-def measure_engine(source: Any, parameters: Mapping[str, Any], job: Mapping[str, Any]) -> Readings:
+def measure_engine(impl: Implementation, job: Mapping[str, Any]) -> Readings:
     """Every metric of the study that an engine in Python has."""
     params, quick = job["params"], job["quick"]
-    load = load_of(params, shares=source.shares)
+    facts: Any = impl.facts
+    load = load_of(params, shares=facts.shares)
     if rate := params["request_rate"]:
         seconds = min(params["stretch_seconds"], 0.05) if quick else params["stretch_seconds"]
         latency = new_histogram()
-        tally = run_paced(_engine(source, parameters, params), load, rate, seconds, latency)
+        tally = run_paced(_engine(impl, params), load, rate, seconds, latency)
         return {
             "take_latency_ns": Reading.spread(latency),
             "pairs_per_s": Reading(tally.pairs / tally.wall_ns * 1e9),
@@ -47,7 +50,7 @@ def measure_engine(source: Any, parameters: Mapping[str, Any], job: Mapping[str,
 
     def one() -> Tally:
         # An asyncio.Lock belongs to the loop that it first waited in, so each has its engine.
-        return run(_engine(source, parameters, params), load, each)
+        return run(_engine(impl, params), load, each)
 
     tallies = repeat(_QUICK_BLOCKS if quick else _BLOCKS, one)
     if not tallies:
@@ -64,8 +67,8 @@ def measure_engine(source: Any, parameters: Mapping[str, Any], job: Mapping[str,
         ),
         "overlap_share": Reading.missing(_LOOP if by_coroutines else _GIL),
     }
-    found |= _latency(source, parameters, params, load, quick)
-    if (waited := waited_share(source, parameters, params, load, each)) is not None:
+    found |= _latency(impl, params, load, quick)
+    if (waited := waited_share(impl, params, load, each)) is not None:
         found["waited_share"] = Reading(waited)
     return found
 
@@ -79,32 +82,33 @@ def load_of(params: Mapping[str, Any], *, shares: bool) -> Load:
 
 
 def waited_share(
-    source: Any, parameters: Mapping[str, Any], params: Mapping[str, Any], load: Load, each: int
+    impl: Implementation, params: Mapping[str, Any], load: Load, each: int
 ) -> float | None:
     """The share of acquisitions that waited; None for an engine without a lock."""
     from blockmark_impls.contention.counted_lock import CountedAsyncLock, CountedThreadLock
 
-    if not source.lock_class:
+    facts: Any = impl.facts
+    if not facts.lock_class:
         return None
-    kind: Any = CountedAsyncLock if source.lock_class == "asyncio" else CountedThreadLock
+    kind: Any = CountedAsyncLock if facts.lock_class == "asyncio" else CountedThreadLock
     locks: list[Any] = []
 
     def make() -> Any:
         locks.append(kind())
         return locks[-1]
 
-    engine = _engine(source, parameters, params, make)
+    engine = _engine(impl, params, make)
     run = run_coroutines if params["coroutines"] else run_threads
     run(engine, load, each)
     return float(locks[-1].waited / locks[-1].acquired)
 
 
 def _latency(
-    source: Any, parameters: Mapping[str, Any], params: Mapping[str, Any], load: Load, quick: bool
+    impl: Implementation, params: Mapping[str, Any], load: Load, quick: bool
 ) -> Readings:
     """Each allocate timed alone, in a pass of its own."""
     each = pairs_each(load.workers, _QUICK_LATENCIES if quick else _LATENCIES)
-    engine = _engine(source, parameters, params)
+    engine = _engine(impl, params)
     if params["coroutines"]:
         latency = new_histogram()
         run_coroutines(engine, load, each, latency)
@@ -119,10 +123,8 @@ def _latency(
     return {"take_latency_ns": Reading.spread(merged)}
 
 
-def _engine(
-    source: Any, parameters: Mapping[str, Any], params: Mapping[str, Any], lock: Any = None
-) -> Any:
-    return source.make(params["total_blocks"], params["block_size"], parameters, lock)
+def _engine(impl: Implementation, params: Mapping[str, Any], lock: Any = None) -> Any:
+    return impl.make(params["total_blocks"], params["block_size"], lock)
 
 
 def _refused(tally: Tally) -> float:

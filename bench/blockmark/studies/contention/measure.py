@@ -60,7 +60,7 @@ def prove(impl: Implementation, job: Mapping[str, Any]) -> dict[str, Any]:
         return {"status": "unavailable", "reason": reason}
     if impl.tier == "py":
         return _prove_engine(impl, job)
-    pool = _source(impl).make(_PROVED_BLOCKS, params["threads"], impl.parameters)
+    pool = impl.make(_PROVED_BLOCKS, params["threads"])
     rounds = (_PROVED_ROUNDS // 4 if job["quick"] else _PROVED_ROUNDS) // params["threads"]
     wrong = pool.stress(rounds, 9) or _refusal(impl)
     if wrong:
@@ -73,10 +73,10 @@ def measure(impl: Implementation, job: Mapping[str, Any]) -> Readings:
     if impl.tier == "py":
         from .engine_round import measure_engine
 
-        return measure_engine(_source(impl), impl.parameters, job)
+        return measure_engine(impl, job)
     from .threads import measure_pool
 
-    return measure_pool(_source(impl), impl.parameters, job)
+    return measure_pool(impl, job)
 
 
 def extra_time_s(params: Mapping[str, Any]) -> float:
@@ -84,17 +84,12 @@ def extra_time_s(params: Mapping[str, Any]) -> float:
     return 4.0 * float(params["stretch_seconds"]) + 0.5 * float(params["threads"])
 
 
-def _source(impl: Implementation) -> Any:
-    return impl.source
-
-
 def _not_for(impl: Implementation, params: Mapping[str, Any]) -> str:
     """Why an implementation has no place in a cell; empty if it has one."""
-    source = _source(impl)
     if impl.tier != "py":
         if params["coroutines"]:
             return f"{impl.name} is for threads; set coroutines = 0"
-        if source.one_thread and params["threads"] > 1:
+        if impl.scheme == "none" and params["threads"] > 1:
             return f"{impl.name} has no lock, so it serves one thread"
         if params["request_rate"] and params["threads"] > usable_cores():
             return (
@@ -104,9 +99,10 @@ def _not_for(impl: Implementation, params: Mapping[str, Any]) -> str:
         return ""
     if params["coroutines"]:
         return ""
-    if not source.threads:
+    facts: Any = impl.facts
+    if not facts.threads:
         return f"{impl.name} is for coroutines; set coroutines to 1 or more"
-    if not source.lock_class and params["threads"] > 1:
+    if not facts.lock_class and params["threads"] > 1:
         return f"{impl.name} has no lock, so it serves one thread"
     if params["request_rate"]:
         return f"{impl.name} is paced with coroutines alone; set coroutines to 1 or more"
@@ -117,7 +113,7 @@ def _refusal(impl: Implementation) -> str:
     """A take of too much must be refused and change nothing."""
     from blockmark_impls.contract import OutOfBlocks
 
-    pool = _source(impl).make(4, 1, impl.parameters)
+    pool = impl.make(4, 1)
     for k, fits in ((5, False), (4, True), (1, False)):
         try:
             ids = pool.take(0, k)
@@ -136,16 +132,16 @@ def _prove_engine(impl: Implementation, job: Mapping[str, Any]) -> dict[str, Any
     """Right under coroutines, with exactly the faults that its class names."""
     from .engine_faults import check_engine, check_prompt, faults_of
 
-    source = _source(impl)
+    facts: Any = impl.facts
 
     def make(total_blocks: int, block_size: int) -> Any:
-        return source.make(total_blocks, block_size, impl.parameters)
+        return impl.make(total_blocks, block_size)
 
     coroutines = max(1, min(_ENGINE_COROUTINES, job["params"]["coroutines"] or 1))
     wrong, operations = check_engine(
         make, coroutines=coroutines, rounds=_ENGINE_ROUNDS, seed=job["seed"]
     )
-    wrong = wrong or (check_prompt(make) if source.shares else "")
+    wrong = wrong or (check_prompt(make) if facts.shares else "")
     shown, known = faults_of(make), list(make(1, 1).known_faults)
     for name in shown:
         if name not in known and not wrong:

@@ -11,6 +11,8 @@ from blockmark.measure.process.reading import Reading, Readings
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from blockmark_impls.registry import Implementation
+
 # The kernel splits CPU time into user and kernel by ticks of up to 10 ms.
 _LEAST_SPLIT_NS = 30_000_000
 _QUICK_STRETCH_S = 0.05
@@ -24,7 +26,7 @@ _OF_WINDOWS = (
 )
 
 
-def measure_pool(source: Any, parameters: Mapping[str, Any], job: Mapping[str, Any]) -> Readings:
+def measure_pool(impl: Implementation, job: Mapping[str, Any]) -> Readings:
     """Every metric of the study that threads have.
 
     Raises RuntimeError if a block was lost meanwhile.
@@ -32,7 +34,7 @@ def measure_pool(source: Any, parameters: Mapping[str, Any], job: Mapping[str, A
     params = job["params"]
     threads, batch, think = params["threads"], params["batch"], params["think_ns"]
     seconds = min(params["stretch_seconds"], _QUICK_STRETCH_S if job["quick"] else 1e9)
-    pool = source.make(params["total_blocks"], threads, parameters)
+    pool = impl.make(params["total_blocks"], threads)
     if rate := params["request_rate"]:
         found = _paced(pool.paced(batch, think, int(seconds * 1e9), rate))
     else:

@@ -29,7 +29,6 @@ def prepare(cell: Cell, folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
 
 def prove(impl: Implementation, job: Mapping[str, Any]) -> dict[str, Any]:
     """Every write must arrive: the core looks at all counts afterwards, here and when timed."""
-    source: Any = impl.source
     threads, cores = job["params"]["threads"], usable_cores()
     if threads > cores:
         return {
@@ -39,7 +38,7 @@ def prove(impl: Implementation, job: Mapping[str, Any]) -> dict[str, Any]:
         }
     plan = window_plan(_CHUNK_NS, quick=True)
     try:
-        windows = source.windows(threads, impl.parameters, job["seed"], plan)
+        windows = impl.make(threads, job["seed"], plan)
     except ValueError as error:
         return {"status": "wrong", "reason": str(error)}
     operations = sum(row[0] for rows in windows.threads for row in rows)
@@ -48,12 +47,11 @@ def prove(impl: Implementation, job: Mapping[str, Any]) -> dict[str, Any]:
 
 def measure(impl: Implementation, job: Mapping[str, Any]) -> Readings:
     """Writes of all threads, and of one alone in the same process."""
-    source: Any = impl.source
     threads, quick = job["params"]["threads"], job["quick"]
     plan = window_plan(_CHUNK_NS, quick=quick)
 
     def overlap(count: int) -> Any:
-        return overlap_metrics(source.windows(count, impl.parameters, job["seed"], plan))[0]
+        return overlap_metrics(impl.make(count, job["seed"], plan))[0]
 
     alone = overlap(1)
     all_of_them = overlap(threads) if threads > 1 else alone

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from blockmark.workload.scenario import Cell
-    from blockmark_impls.layouts.rows import LayoutSource
+    from blockmark_impls.layouts.rows import LayoutFacts
     from blockmark_impls.registry import Implementation
 
     Rows = list[list[int]]
@@ -133,34 +133,31 @@ def written(
 
 def prove(impl: Implementation, job: Mapping[str, Any]) -> dict[str, Any]:
     """What the form sends, read back, is the table; the device had all but what changed."""
-    source = cast("LayoutSource", impl.source)
-    if source.family != "pack":
+    if cast("LayoutFacts", impl.facts).family != "pack":
         return {
             "status": "unavailable",
             "reason": f"{impl.name} is a width of rows; layout-rows measures it",
         }
     table, lengths, changed = make_batch(job["params"])
-    words, _, _ = written(source.form, table, lengths, changed)
+    words, _, _ = written(impl.scheme, table, lengths, changed)
     wanted = [ids[:length].tolist() for ids, length in zip(table, lengths, strict=True)]
     before = [list(row) for row in wanted]
     for row in changed.tolist():
         before[row].pop()
     try:
-        got = read_back(source.form, words, before, table.shape[1])
+        got = read_back(impl.scheme, words, before, table.shape[1])
     except (ValueError, IndexError) as error:
-        return {"status": "wrong", "reason": f"{source.form} can't be read back: {error}"}
+        return {"status": "wrong", "reason": f"{impl.scheme} can't be read back: {error}"}
     for row, (ids, right) in enumerate(zip(got, wanted, strict=True)):
         if ids != right:
-            return {"status": "wrong", "reason": f"{source.form}: row {row} is not what was sent"}
+            return {"status": "wrong", "reason": f"{impl.scheme}: row {row} is not what was sent"}
     return {"status": "ok", "operations": len(wanted), "steps": 1}
 
 
 def measure(impl: Implementation, job: Mapping[str, Any]) -> Readings:
     """Host time in blocks of about a millisecond, exact bytes and copies, and the model."""
-    from blockmark_impls import _native
-
-    form, params = cast("LayoutSource", impl.source).form, job["params"]
-    batch = _native.PackBatch(*make_batch(params))
+    form, params = impl.scheme, job["params"]
+    batch = impl.make(*make_batch(params))
     sent_bytes, copies = batch.write(form)
     batches = 1
     while (ns := batch.timed(form, batches)) < _BLOCK_NS // 2:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from blockmark.workload.scenario import Cell
-    from blockmark_impls.layouts.rows import LayoutSource
+    from blockmark_impls.layouts.rows import LayoutFacts
     from blockmark_impls.registry import Implementation
 
 KIND = "layout"
@@ -34,20 +34,20 @@ def prove(impl: Implementation, job: Mapping[str, Any]) -> dict[str, Any]:
     """Every row lies where it should, touches the lines that arithmetic says, and packs to
     the ids that it holds. A width that the offset does not suit is unavailable.
     """
-    source = cast("LayoutSource", impl.source)
-    if source.family != "rows":
+    facts = cast("LayoutFacts", impl.facts)
+    if facts.family != "rows":
         return {
             "status": "unavailable",
             "reason": f"{impl.name} is a form of a batch; layout-pack measures it",
         }
     rows, offset = job["params"]["table_rows"], job["params"]["line_offset"]
-    id_bytes = source.id_bits // 8
+    id_bytes = facts.id_bits // 8
     if offset % id_bytes:
         return {
             "status": "unavailable",
             "reason": f"ids of {id_bytes} bytes do not start {offset} bytes behind a line's start",
         }
-    slab = source.slab(rows, offset)
+    slab = impl.make(rows, offset)
     row_bytes = slab.row_ids * id_bytes
     for row in range(min(rows, 256)):
         begin = offset + row * row_bytes
@@ -61,9 +61,7 @@ def prove(impl: Implementation, job: Mapping[str, Any]) -> dict[str, Any]:
 
 def measure(impl: Implementation, job: Mapping[str, Any]) -> Readings:
     """The four ways to read, each in blocks of about a millisecond, and exact counts."""
-    slab = cast("LayoutSource", impl.source).slab(
-        job["params"]["table_rows"], job["params"]["line_offset"]
-    )
+    slab = impl.make(job["params"]["table_rows"], job["params"]["line_offset"])
     blocks = _QUICK_BLOCKS if job["quick"] else _BLOCKS
     return {
         "lines_per_row": Reading(slab.lines_of_all() / slab.rows),

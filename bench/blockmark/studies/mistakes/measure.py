@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from blockmark.measure.probes.timing import Cursor
     from blockmark.workload.program import Program
-    from blockmark_impls.mistakes.source import MistakeSource
+    from blockmark_impls.mistakes.rows import MistakeFacts
     from blockmark_impls.registry import Implementation
 
 
@@ -103,7 +103,7 @@ def prove(impl: Implementation, job: Mapping[str, Any]) -> dict[str, Any]:
     from blockmark_impls.registry import resolve
 
     done = {"status": "ok", "operations": 0, "steps": 0}
-    for each in (impl, resolve(_source(impl).right)[0]):
+    for each in (impl, resolve(_facts(impl).right)[0]):
         request = {
             "call_style": each.call_style,
             "random_programs": _RANDOM_PROGRAMS,
@@ -123,8 +123,8 @@ def measure(impl: Implementation, job: Mapping[str, Any]) -> Readings:
     """Both versions in turns, and what is counted exactly."""
     from blockmark_impls.registry import resolve
 
-    right = resolve(_source(impl).right)[0]
-    match _source(impl).work:
+    right = resolve(_facts(impl).right)[0]
+    match _facts(impl).work:
         case "append":
             return _appends(impl, right, job)
         case "step":
@@ -183,7 +183,7 @@ def _steps(wrong: Implementation, right: Implementation, job: Mapping[str, Any])
     metrics = _timed_in_turns(sides, 1, job)
     if searched is not None:
         metrics["searched_per_block"] = Reading(searched)
-    if _source(wrong).fault == "shared-table":
+    if _facts(wrong).fault == "shared-table":
         metrics["lost_updates"] = Reading(lost_updates())
     for (_, cursor), name in zip(
         sides, ("heap_allocations_per_step", "right_heap_allocations_per_step"), strict=True
@@ -257,8 +257,8 @@ def _both(wrong_ns: float, right_ns: float) -> Readings:
     }
 
 
-def _source(impl: Implementation) -> MistakeSource:
-    return cast("MistakeSource", impl.source)
+def _facts(impl: Implementation) -> MistakeFacts:
+    return cast("MistakeFacts", impl.facts)
 
 
 def _groups(params: Mapping[str, Any]) -> int:

@@ -22,7 +22,7 @@ from blockmark_impls.contract import Copy, PoolConfig
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from blockmark_impls.mistakes.source import MistakeSource
+    from blockmark_impls.mistakes.rows import MistakeFacts
     from blockmark_impls.registry import Implementation
 
 # Small, and full of boundaries: 24 appends of a lone sequence cross six.
@@ -33,7 +33,7 @@ _APPENDS = 24
 def prove_mistake(impl: Implementation, config: PoolConfig, job: dict[str, Any]) -> dict[str, Any]:
     """The result of a worker's proof, as `proof.prove` gives it; the job is the same."""
     done = Verified()
-    fault = cast("MistakeSource", impl.source).fault
+    fault = cast("MistakeFacts", impl.facts).fault
     try:
         for number in range(job["random_programs"]):
             rng = random.Random(f"{job['seed']}/{number}")
