@@ -56,7 +56,7 @@ class CopyIsABlockOfLength(FlatStackNumpyManager):
 
     def extend(self, seq: int, num_tokens: int) -> list[Copy]:
         left = self._room_of(seq)
-        shared = self._refs_view[self._table_view[self._end_view[seq] - 1]] > 1
+        shared = self._refs[self._table_view[self._end_view[seq] - 1]] > 1
         grows = -(-(num_tokens - left) // self._block_size) if num_tokens > left > 0 else 0
         if shared and grows and self._logical(seq) + grows == self._stride:
             raise SequenceTooLong(f"{self._stride + 1} blocks are more than {self._stride}")

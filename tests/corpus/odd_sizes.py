@@ -67,8 +67,8 @@ class AppendsByMasks(FlatStackNumpyManager):
         made = super().append_slot(seq)
         if self._end_view[seq] > end:
             mask, tokens = self._block_size - 1, self.num_tokens(seq)
-            while self._room_view[seq] and tokens + self._room_view[seq] & mask:
-                self._room_view[seq] -= 1
+            while self._room[seq] and tokens + self._room[seq] & mask:
+                self._room[seq] -= 1
         return made
 
 

@@ -48,8 +48,8 @@ class ReadersInSignedWords(FlatStackNumpyManager):
 
     def __init__(self, config: PoolConfig) -> None:
         super().__init__(config)
-        self._refs: Any = self._refs.astype(np.int16)
-        self._refs_view = self._refs.data
+        self._counts: Any = self._counts.astype(np.int16)
+        self._refs = self._counts.data
 
 
 class SoleReaderInSixBits(FlatStackManager):

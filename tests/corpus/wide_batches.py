@@ -174,7 +174,7 @@ class CountsBlocksFirst(FlatStackNumpyManager):
     fault = "wrong error class"
 
     def append_slots(self, seqs: Any) -> list[Copy]:
-        full = {s for s in seqs.tolist() if 0 <= s < self._max_seqs and self._room_view[s] == 0}
+        full = {s for s in seqs.tolist() if 0 <= s < self._max_seqs and self._room[s] == 0}
         if len(full) > self._top:
             raise OutOfBlocks(f"{len(full)} blocks wanted, {self._top} free")
         return super().append_slots(seqs)
@@ -186,7 +186,7 @@ class KeepsOneBackInBatches(FlatStackNumpyManager):
     fault = "exhaustion"
 
     def append_slots(self, seqs: Any) -> list[Copy]:
-        rooms = [self._room_view[s] if 0 <= s < self._max_seqs else -1 for s in seqs.tolist()]
+        rooms = [self._room[s] if 0 <= s < self._max_seqs else -1 for s in seqs.tolist()]
         if len(set(seqs.tolist())) == len(rooms) and 0 < rooms.count(0) == self._top:
             for seq, room in zip(seqs.tolist(), rooms, strict=True):
                 if room < 0 or (room == 0 and self._logical(seq) == self._stride):

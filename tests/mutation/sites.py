@@ -27,6 +27,7 @@ _PAGED = "Manager<TwoLevelTable<std::uint32_t, 8>, StackPool<std::uint32_t>, Arr
 _UNPAGED = "Manager<HashTable, ListPool<std::int32_t>, ArrayRefCounts>"
 # A file and the classes that it is proved by; a second one is asked where the first survives.
 FILES: dict[str, tuple[str, ...]] = {
+    "python/manager.py": ("vector:VectorManager", "two_level:TwoLevelManager"),
     "python/vector.py": ("VectorManager",),
     "python/hash_map.py": ("HashMapManager",),
     "python/flat_stack.py": ("FlatStackManager",),

@@ -17,61 +17,35 @@ from ..contract import (
     Copy,
     OutOfBlocks,
     Profile,
-    ReuseOrder,
-    SequenceExists,
     SequenceTooLong,
     UnknownSequence,
 )
-from .sizes import TYPECODES, check_sizes, id_type
+from .manager import INT_BYTES, StackManager
+from .sizes import TYPECODES, id_type
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     import numpy as np
     from numpy.typing import NDArray
 
     from ..contract import PoolConfig
 
-# An int object of a few digits, as all but the first ids are.
-_INT_BYTES = getsizeof(1 << 16)
 
-
-class FlatStackManager:
+class FlatStackManager(StackManager):
     """Block manager over one flat table. See `contract.BlockManager` for every operation."""
 
-    reuse_order: ClassVar[ReuseOrder] = "LIFO"
     profile: ClassVar[Profile] = Profile(id_type="uint16")
 
     def __init__(self, config: PoolConfig) -> None:
-        check_sizes(config, id_type(config.id_bits))
-        self._total = config.total_blocks
-        self._block_size = config.block_size
-        self._max_seqs = config.max_seqs
-        self._stride = config.max_blocks_per_seq
+        super().__init__(config, id_type(config.id_bits))
+        self._stride = self._max_blocks
         typecode = TYPECODES[config.id_bits]
         self._table = array(typecode, [0]) * (self._max_seqs * self._stride)
         self._zeros = array(typecode, [0]) * self._stride
         # Beside the table, for each row: where its kept blocks start and end in the
-        # table (both at the row's start: no such sequence), and the token slots left
-        # in the last block (-1: no such sequence), so that an append needs neither
-        # division nor multiplication.
+        # table (both at the row's start: no such sequence), so that an append needs no
+        # multiplication.
         self._start = list(range(0, self._max_seqs * self._stride, self._stride))
         self._end = self._start.copy()
-        self._room = [-1] * self._max_seqs
-        self._stack = list(range(self._total - 1, -1, -1))
-        self._top = self._total
-        self._refs = [0] * self._total
-
-    @property
-    def usable_blocks(self) -> int:
-        return self._total
-
-    @property
-    def num_free_blocks(self) -> int:
-        return self._top
-
-    def can_allocate(self, num_blocks: int) -> bool:
-        return num_blocks <= self._top
 
     def lookup(self, seq: int, logical: int) -> int:
         place = seq * self._stride + logical
@@ -120,16 +94,6 @@ class FlatStackManager:
         self._end[seq] = end + 1
         room[seq] = self._block_size - 1
         return None
-
-    def allocate(self, seq: int, num_tokens: int) -> None:
-        self._check_new(seq)
-        if num_tokens < 1:
-            raise ValueError(f"num_tokens = {num_tokens} must be at least 1")
-        count = -(-num_tokens // self._block_size)
-        if count > self._stride:
-            raise SequenceTooLong(f"{count} blocks are more than {self._stride}")
-        self._put(seq, self._take(count))
-        self._room[seq] = count * self._block_size - num_tokens
 
     def extend(self, seq: int, num_tokens: int) -> list[Copy]:
         left, refs = self._room_of(seq), self._refs
@@ -201,15 +165,6 @@ class FlatStackManager:
         self._start[seq] = self._end[seq] = seq * self._stride
         self._room[seq] = -1
 
-    def ref_count(self, block: int) -> int:
-        if not 0 <= block < self._total:
-            raise ValueError(f"block {block} is not in the pool")
-        return self._refs[block]
-
-    def num_tokens(self, seq: int) -> int:
-        left = self._room_of(seq)
-        return self._logical(seq) * self._block_size - left
-
     def block_table(self, seq: int) -> list[int]:
         self._room_of(seq)
         return self._table[self._start[seq] : self._end[seq]].tolist()
@@ -239,54 +194,13 @@ class FlatStackManager:
     def table_bytes(self) -> int:
         """The whole table, and what is kept beside it for each row; neither grows with use."""
         lists = sum(map(getsizeof, (self._start, self._end, self._room)))
-        return len(self._table) * self._table.itemsize + lists + 2 * self._max_seqs * _INT_BYTES
-
-    def pool_bytes(self) -> int:
-        """The stack with an int object in each place, and the list of ref counts."""
-        return getsizeof(self._stack) + self._total * _INT_BYTES + getsizeof(self._refs)
-
-    def _check_new(self, seq: int) -> None:
-        if not 0 <= seq < self._max_seqs:
-            raise ValueError(f"sequence {seq} is not a slot: there are {self._max_seqs}")
-        if self._room[seq] >= 0:
-            raise SequenceExists(f"sequence {seq} exists already")
-
-    def _room_of(self, seq: int) -> int:
-        left = self._room[seq] if 0 <= seq < self._max_seqs else -1
-        if left < 0:
-            raise UnknownSequence(f"sequence {seq} does not exist")
-        return left
+        return len(self._table) * self._table.itemsize + lists + 2 * self._max_seqs * INT_BYTES
 
     def _logical(self, seq: int) -> int:
-        """Logical blocks, dropped ones included."""
         return self._end[seq] - seq * self._stride
 
     def _put(self, seq: int, blocks: list[int]) -> None:
-        """Write `blocks` behind the row's last entry."""
         end = self._end[seq]
         new_end = end + len(blocks)
         self._table[end:new_end] = array(self._table.typecode, blocks)
         self._end[seq] = new_end
-
-    def _take(self, count: int) -> list[int]:
-        """`count` free blocks, each with ref count 1. Raises OutOfBlocks."""
-        top, refs = self._top, self._refs
-        if count > top:
-            raise OutOfBlocks(f"{count} blocks wanted, {top} free")
-        taken = self._stack[top - count : top]
-        taken.reverse()
-        for block in taken:
-            refs[block] = 1
-        self._top = top - count
-        return taken
-
-    def _give(self, blocks: Iterable[int]) -> None:
-        """Take one name off each block; those without a name left go back, in order."""
-        stack, top, refs = self._stack, self._top, self._refs
-        for block in blocks:
-            count = refs[block] - 1
-            refs[block] = count
-            if not count:
-                stack[top] = block
-                top += 1
-        self._top = top

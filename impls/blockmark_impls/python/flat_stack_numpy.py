@@ -17,12 +17,11 @@ from ..contract import (
     Copy,
     OutOfBlocks,
     Profile,
-    ReuseOrder,
-    SequenceExists,
     SequenceTooLong,
     UnknownSequence,
 )
-from .sizes import check_sizes, id_type
+from .manager import RowManager
+from .sizes import id_type
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -37,19 +36,15 @@ def _slots(seqs: NDArray[np.int32]) -> Places:
     return seqs.astype(np.uint32).astype(np.intp)
 
 
-class FlatStackNumpyManager:
+class FlatStackNumpyManager(RowManager):
     """Block manager over arrays. See `contract.BlockManager` and `BatchOperations`."""
 
-    reuse_order: ClassVar[ReuseOrder] = "LIFO"
     profile: ClassVar[Profile] = Profile(id_type="uint16")
 
     def __init__(self, config: PoolConfig) -> None:
         stored = id_type(config.id_bits)
-        check_sizes(config, stored)
-        self._total = config.total_blocks
-        self._block_size = config.block_size
-        self._max_seqs = config.max_seqs
-        self._stride = config.max_blocks_per_seq
+        super().__init__(config, stored)
+        self._stride = self._max_blocks
         ids = np.dtype(stored)
         self._table: NDArray[Any] = np.zeros(self._max_seqs * self._stride, ids)
         self._rows = self._table.reshape(self._max_seqs, self._stride)
@@ -58,30 +53,18 @@ class FlatStackNumpyManager:
         # in the last block (-1: no such sequence).
         self._start = np.arange(self._max_seqs, dtype=np.intp) * self._stride
         self._end = self._start.copy()
-        self._room = np.full(self._max_seqs, -1, np.intp)
+        self._rooms = np.full(self._max_seqs, -1, np.intp)
         self._stack: NDArray[Any] = np.arange(self._total)[::-1].astype(ids)
-        self._top = self._total
-        self._refs = np.zeros(self._total, np.int32)
+        self._counts = np.zeros(self._total, np.int32)
         # Where in a batch each sequence stands, to find one that is named twice.
         self._seen = np.zeros(self._max_seqs, np.intp)
         self._order = np.arange(self._max_seqs, dtype=np.intp)
         self._table_view = self._table.data
         self._start_view = self._start.data
         self._end_view = self._end.data
-        self._room_view = self._room.data
+        self._room = self._rooms.data
         self._stack_view = self._stack.data
-        self._refs_view = self._refs.data
-
-    @property
-    def usable_blocks(self) -> int:
-        return self._total
-
-    @property
-    def num_free_blocks(self) -> int:
-        return self._top
-
-    def can_allocate(self, num_blocks: int) -> bool:
-        return num_blocks <= self._top
+        self._refs = self._counts.data
 
     def append_slots(self, seqs: NDArray[np.int32]) -> list[Copy]:
         count = len(seqs)
@@ -97,18 +80,18 @@ class FlatStackNumpyManager:
             return self._append_in_turn(seqs)
         if np.count_nonzero(self._seen[slots] != order):
             return self._append_in_turn(seqs)
-        left = self._room[slots]
+        left = self._rooms[slots]
         ends = self._end[slots]
         takes = left < 1  # at a block boundary, or no such sequence
         last = self._table[ends - 1]
-        copies = self._refs[last] > 1
+        copies = self._counts[last] > 1
         copies &= ~takes
         if np.count_nonzero(copies):
             self._spare_last_sharers(copies, last)
         which = np.flatnonzero(takes | copies)
         left -= 1
         if not len(which):
-            self._room[slots] = left
+            self._rooms[slots] = left
             return []
         grows = takes[which]
         bounds = which[grows]
@@ -119,15 +102,15 @@ class FlatStackNumpyManager:
             return self._append_in_turn(seqs)
         taken = self._stack[top : self._top][::-1]
         self._top = top
-        self._refs[taken] = 1
+        self._counts[taken] = 1
         self._table[ends[which] - ~grows] = taken
         left[bounds] = self._block_size - 1
-        self._room[slots] = left
+        self._rooms[slots] = left
         self._end[rows] += 1
         if len(bounds) == len(which):
             return []
         sources = last[copies]
-        np.subtract.at(self._refs, sources, 1)
+        np.subtract.at(self._counts, sources, 1)
         return list(map(Copy, sources.tolist(), taken[~grows].tolist()))
 
     def _spare_last_sharers(self, copies: NDArray[np.bool_], last: NDArray[Any]) -> None:
@@ -143,7 +126,7 @@ class FlatStackNumpyManager:
         begins = np.flatnonzero(np.concatenate(([True], blocks[1:] != blocks[:-1])))
         sizes = np.diff(begins, append=len(blocks))
         turn = np.arange(len(blocks)) - np.repeat(begins, sizes)
-        copies[which[by_block]] = turn < self._refs[blocks] - 1
+        copies[which[by_block]] = turn < self._counts[blocks] - 1
 
     def _append_in_turn(self, seqs: NDArray[np.int32]) -> list[Copy]:
         """`append_slots` as a loop, undone from the end when a sequence cannot append."""
@@ -158,15 +141,15 @@ class FlatStackNumpyManager:
                 last = self._end_view[seq] - 1
                 self._top += taken
                 if copy is not None:
-                    self._refs_view[copy.dst] = 0
-                    self._refs_view[copy.src] += 1
+                    self._refs[copy.dst] = 0
+                    self._refs[copy.src] += 1
                     self._table_view[last] = copy.src
                 elif taken:
-                    self._refs_view[self._table_view[last]] = 0
+                    self._refs[self._table_view[last]] = 0
                     self._table_view[last] = 0
                     self._end_view[seq] = last
-                    self._room_view[seq] = -1
-                self._room_view[seq] += 1
+                    self._room[seq] = -1
+                self._room[seq] += 1
             raise
         return [copy for _, _, copy in done if copy is not None]
 
@@ -192,12 +175,12 @@ class FlatStackNumpyManager:
         raise UnknownSequence(f"sequence {seq} has no block {logical}")
 
     def append_slot(self, seq: int) -> Copy | None:
-        room = self._room_view
+        room = self._room
         left = room[seq] if 0 <= seq < self._max_seqs else -1
         if left > 0:
             last = self._end_view[seq] - 1
             src = self._table_view[last]
-            refs = self._refs_view
+            refs = self._refs
             if refs[src] == 1:
                 room[seq] = left - 1
                 return None
@@ -223,24 +206,14 @@ class FlatStackNumpyManager:
             raise OutOfBlocks("no free block")
         self._top = top
         block = self._stack_view[top]
-        self._refs_view[block] = 1
+        self._refs[block] = 1
         self._table_view[end] = block
         self._end_view[seq] = end + 1
         room[seq] = self._block_size - 1
         return None
 
-    def allocate(self, seq: int, num_tokens: int) -> None:
-        self._check_new(seq)
-        if num_tokens < 1:
-            raise ValueError(f"num_tokens = {num_tokens} must be at least 1")
-        count = -(-num_tokens // self._block_size)
-        if count > self._stride:
-            raise SequenceTooLong(f"{count} blocks are more than {self._stride}")
-        self._put(seq, self._take(count))
-        self._room_view[seq] = count * self._block_size - num_tokens
-
     def extend(self, seq: int, num_tokens: int) -> list[Copy]:
-        left, refs = self._room_of(seq), self._refs_view
+        left, refs = self._room_of(seq), self._refs
         if num_tokens < 0:
             raise ValueError(f"num_tokens = {num_tokens} must not be negative")
         if num_tokens == 0:
@@ -260,7 +233,7 @@ class FlatStackNumpyManager:
             refs[src] -= 1
             copies.append(Copy(src, dst))
         self._put(seq, taken[int(shared) :])
-        self._room_view[seq] = left + count * self._block_size - num_tokens
+        self._room[seq] = left + count * self._block_size - num_tokens
         return copies
 
     def truncate(self, seq: int, num_tokens: int) -> None:
@@ -274,7 +247,7 @@ class FlatStackNumpyManager:
         self._give(self._table[new_end:end][::-1])
         self._table[new_end:end] = 0
         self._end_view[seq] = new_end
-        self._room_view[seq] = keep * self._block_size - num_tokens
+        self._room[seq] = keep * self._block_size - num_tokens
 
     def drop_front(self, seq: int, num_blocks: int) -> None:
         self._room_of(seq)
@@ -295,11 +268,11 @@ class FlatStackNumpyManager:
                 raise ValueError(f"num_blocks = {num_blocks} must be a prefix of full, kept blocks")
             end, left = row + num_blocks, 0
         shared = self._table[start:end]
-        self._refs[shared] += 1
+        self._counts[shared] += 1
         away = child * self._stride - row
         self._table[start + away : end + away] = shared
         self._start_view[child], self._end_view[child] = start + away, end + away
-        self._room_view[child] = left
+        self._room[child] = left
 
     def free(self, seq: int) -> None:
         self._room_of(seq)
@@ -307,16 +280,7 @@ class FlatStackNumpyManager:
         self._give(self._table[start:end])
         self._table[start:end] = 0
         self._start_view[seq] = self._end_view[seq] = seq * self._stride
-        self._room_view[seq] = -1
-
-    def ref_count(self, block: int) -> int:
-        if not 0 <= block < self._total:
-            raise ValueError(f"block {block} is not in the pool")
-        return self._refs_view[block]
-
-    def num_tokens(self, seq: int) -> int:
-        left = self._room_of(seq)
-        return self._logical(seq) * self._block_size - left
+        self._room[seq] = -1
 
     def block_table(self, seq: int) -> list[int]:
         self._room_of(seq)
@@ -346,31 +310,17 @@ class FlatStackNumpyManager:
 
     def table_bytes(self) -> int:
         """The whole table, and what is kept beside it for each row; neither grows with use."""
-        beside = (self._start, self._end, self._room, self._seen, self._order)
+        beside = (self._start, self._end, self._rooms, self._seen, self._order)
         return self._table.nbytes + sum(array.nbytes for array in beside)
 
     def pool_bytes(self) -> int:
         """The stack and the ref counts."""
-        return self._stack.nbytes + self._refs.nbytes
-
-    def _check_new(self, seq: int) -> None:
-        if not 0 <= seq < self._max_seqs:
-            raise ValueError(f"sequence {seq} is not a slot: there are {self._max_seqs}")
-        if self._room_view[seq] >= 0:
-            raise SequenceExists(f"sequence {seq} exists already")
-
-    def _room_of(self, seq: int) -> int:
-        left = self._room_view[seq] if 0 <= seq < self._max_seqs else -1
-        if left < 0:
-            raise UnknownSequence(f"sequence {seq} does not exist")
-        return left
+        return self._stack.nbytes + self._counts.nbytes
 
     def _logical(self, seq: int) -> int:
-        """Logical blocks, dropped ones included."""
         return self._end_view[seq] - seq * self._stride
 
     def _put(self, seq: int, blocks: NDArray[Any]) -> None:
-        """Write `blocks` behind the row's last entry."""
         end = self._end_view[seq]
         self._table[end : end + len(blocks)] = blocks
         self._end_view[seq] = end + len(blocks)
@@ -381,14 +331,14 @@ class FlatStackNumpyManager:
         if top < 0:
             raise OutOfBlocks(f"{count} blocks wanted, {self._top} free")
         taken = self._stack[top : self._top][::-1]
-        self._refs[taken] = 1
+        self._counts[taken] = 1
         self._top = top
         return taken
 
     def _give(self, blocks: NDArray[Any]) -> None:
         """Take one name off each block; those without a name left go back, in order."""
-        left = self._refs[blocks] - 1
-        self._refs[blocks] = left
+        left = self._counts[blocks] - 1
+        self._counts[blocks] = left
         gone = blocks[left == 0]
         self._stack[self._top : self._top + len(gone)] = gone
         self._top += len(gone)

@@ -14,57 +14,35 @@ from ..contract import (
     Copy,
     OutOfBlocks,
     Profile,
-    ReuseOrder,
     SequenceExists,
     SequenceTooLong,
     UnknownSequence,
 )
+from .manager import INT_BYTES, ListManager
 from .rows import write_rows
-from .sizes import check_sizes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     import numpy as np
     from numpy.typing import NDArray
 
     from ..contract import PoolConfig
 
-# An int object of a few digits; those up to 256 exist once and cost nothing more.
-_INT_BYTES = getsizeof(1 << 16)
+# Int objects up to 256 exist once and cost nothing more.
 _CACHED_INTS = 257
 
 
-class HashMapManager:
+class HashMapManager(ListManager):
     """Block manager over dicts. See `contract.BlockManager` for every operation."""
 
-    reuse_order: ClassVar[ReuseOrder] = "LIFO"
     profile: ClassVar[Profile] = Profile(id_type="int object")
 
     def __init__(self, config: PoolConfig) -> None:
-        check_sizes(config, "int object")
-        self._total = config.total_blocks
-        self._block_size = config.block_size
-        self._max_seqs = config.max_seqs
-        self._max_blocks = config.max_blocks_per_seq
+        super().__init__(config, "int object")
         self._tables: dict[int, dict[int, int]] = {}
-        # Beside the tables: logical blocks with the dropped ones, and the token
-        # slots left in the last block, so that an append needs no division.
+        # Beside the tables: logical blocks with the dropped ones.
         self._blocks: dict[int, int] = {}
         self._room: dict[int, int] = {}
-        self._free = list(range(self._total - 1, -1, -1))
-        self._refs = dict.fromkeys(range(self._total), 0)
-
-    @property
-    def usable_blocks(self) -> int:
-        return self._total
-
-    @property
-    def num_free_blocks(self) -> int:
-        return len(self._free)
-
-    def can_allocate(self, num_blocks: int) -> bool:
-        return num_blocks <= len(self._free)
+        self._refs: dict[int, int] = dict.fromkeys(range(self._total), 0)
 
     def lookup(self, seq: int, logical: int) -> int:
         try:
@@ -187,10 +165,6 @@ class HashMapManager:
             raise ValueError(f"block {block} is not in the pool")
         return self._refs[block]
 
-    def num_tokens(self, seq: int) -> int:
-        left = self._room_of(seq)
-        return self._blocks[seq] * self._block_size - left
-
     def block_table(self, seq: int) -> list[int]:
         # A dict keeps the order of insertion, and blocks only ever come at the end.
         return list(self._tables_of(seq).values())
@@ -213,12 +187,15 @@ class HashMapManager:
         ids = self._total - len(self._free)
         beside = (self._tables, self._blocks, self._room)
         dicts = sum(map(getsizeof, (*beside, *self._tables.values())))
-        return dicts + (keys + ids) * _INT_BYTES
+        return dicts + (keys + ids) * INT_BYTES
 
     def pool_bytes(self) -> int:
         """The list and its int objects; the dict of ref counts and its keys."""
-        objects = (len(self._free) + self._total) * _INT_BYTES
+        objects = (len(self._free) + self._total) * INT_BYTES
         return getsizeof(self._free) + getsizeof(self._refs) + objects
+
+    def _logical(self, seq: int) -> int:
+        return self._blocks[seq]
 
     def _check_new(self, seq: int) -> None:
         if not 0 <= seq < self._max_seqs:
@@ -235,25 +212,3 @@ class HashMapManager:
         if seq not in self._room:
             raise UnknownSequence(f"sequence {seq} does not exist")
         return self._room[seq]
-
-    def _take(self, count: int) -> list[int]:
-        """`count` free blocks, each with ref count 1. Raises OutOfBlocks."""
-        free, refs = self._free, self._refs
-        left = len(free) - count
-        if left < 0:
-            raise OutOfBlocks(f"{count} blocks wanted, {len(free)} free")
-        taken = free[left:]
-        del free[left:]
-        taken.reverse()
-        for block in taken:
-            refs[block] = 1
-        return taken
-
-    def _give(self, blocks: Iterable[int]) -> None:
-        """Take one name off each block; those without a name left go back, in order."""
-        free, refs = self._free, self._refs
-        for block in blocks:
-            count = refs[block] - 1
-            refs[block] = count
-            if not count:
-                free.append(block)

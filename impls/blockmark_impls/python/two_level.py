@@ -17,39 +17,30 @@ from ..contract import (
     Copy,
     OutOfBlocks,
     Profile,
-    ReuseOrder,
-    SequenceExists,
     SequenceTooLong,
     UnknownSequence,
 )
-from .sizes import TYPECODES, check_sizes, id_type
+from .manager import INT_BYTES, StackManager
+from .sizes import TYPECODES, id_type
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     import numpy as np
     from numpy.typing import NDArray
 
     from ..contract import PoolConfig
 
-# An int object of a few digits, as all but the first ids are.
-_INT_BYTES = getsizeof(1 << 16)
 
-
-class TwoLevelManager:
+class TwoLevelManager(StackManager):
     """Block manager over pages of ids. See `contract.BlockManager` for every operation."""
 
-    reuse_order: ClassVar[ReuseOrder] = "LIFO"
     profile: ClassVar[Profile] = Profile(id_type="uint16")
     # A power of two; what native/tables/two_level.hpp measured.
     page_ids: ClassVar[int] = 256
 
     def __init__(self, config: PoolConfig) -> None:
-        check_sizes(config, id_type(config.id_bits))
-        self._total = config.total_blocks
-        self._block_size = config.block_size
-        self._max_seqs = config.max_seqs
-        self._max_blocks = config.max_blocks_per_seq
+        super().__init__(config, id_type(config.id_bits))
         self._shift = self.page_ids.bit_length() - 1
         self._last_slot = self.page_ids - 1
         # Stands where a row has no page, and is never written, so that packing needs to
@@ -59,25 +50,10 @@ class TwoLevelManager:
         self._directory = [[self._no_page] * row_pages for _ in range(self._max_seqs)]
         self._free_pages: list[array[int]] = []
         self._num_pages = 0  # in use or free
-        # Beside the directory: the first block that was not dropped, the block behind the
-        # last one, and the token slots left in the last block (-1: no such sequence).
+        # Beside the directory: the first block that was not dropped, and the block behind
+        # the last one.
         self._first = [0] * self._max_seqs
         self._end = [0] * self._max_seqs
-        self._room = [-1] * self._max_seqs
-        self._stack = list(range(self._total - 1, -1, -1))
-        self._top = self._total
-        self._refs = [0] * self._total
-
-    @property
-    def usable_blocks(self) -> int:
-        return self._total
-
-    @property
-    def num_free_blocks(self) -> int:
-        return self._top
-
-    def can_allocate(self, num_blocks: int) -> bool:
-        return num_blocks <= self._top
 
     def lookup(self, seq: int, logical: int) -> int:
         try:
@@ -127,16 +103,6 @@ class TwoLevelManager:
         self._end[seq] = end + 1
         room[seq] = self._block_size - 1
         return None
-
-    def allocate(self, seq: int, num_tokens: int) -> None:
-        self._check_new(seq)
-        if num_tokens < 1:
-            raise ValueError(f"num_tokens = {num_tokens} must be at least 1")
-        count = -(-num_tokens // self._block_size)
-        if count > self._max_blocks:
-            raise SequenceTooLong(f"{count} blocks are more than {self._max_blocks}")
-        self._put(seq, self._take(count))
-        self._room[seq] = count * self._block_size - num_tokens
 
     def extend(self, seq: int, num_tokens: int) -> list[Copy]:
         left, refs = self._room_of(seq), self._refs
@@ -204,15 +170,6 @@ class TwoLevelManager:
         self._first[seq] = self._end[seq] = 0
         self._room[seq] = -1
 
-    def ref_count(self, block: int) -> int:
-        if not 0 <= block < self._total:
-            raise ValueError(f"block {block} is not in the pool")
-        return self._refs[block]
-
-    def num_tokens(self, seq: int) -> int:
-        left = self._room_of(seq)
-        return self._end[seq] * self._block_size - left
-
     def block_table(self, seq: int) -> list[int]:
         self._room_of(seq)
         return self._blocks(seq, self._first[seq], self._end[seq])
@@ -247,23 +204,10 @@ class TwoLevelManager:
         lists = (self._directory, *self._directory, self._free_pages)
         state = (self._first, self._end, self._room)
         pages = (self._num_pages + 1) * getsizeof(self._no_page)
-        return sum(map(getsizeof, (*lists, *state))) + pages + 2 * self._max_seqs * _INT_BYTES
+        return sum(map(getsizeof, (*lists, *state))) + pages + 2 * self._max_seqs * INT_BYTES
 
-    def pool_bytes(self) -> int:
-        """The stack with an int object in each place, and the list of ref counts."""
-        return getsizeof(self._stack) + self._total * _INT_BYTES + getsizeof(self._refs)
-
-    def _check_new(self, seq: int) -> None:
-        if not 0 <= seq < self._max_seqs:
-            raise ValueError(f"sequence {seq} is not a slot: there are {self._max_seqs}")
-        if self._room[seq] >= 0:
-            raise SequenceExists(f"sequence {seq} exists already")
-
-    def _room_of(self, seq: int) -> int:
-        left = self._room[seq] if 0 <= seq < self._max_seqs else -1
-        if left < 0:
-            raise UnknownSequence(f"sequence {seq} does not exist")
-        return left
+    def _logical(self, seq: int) -> int:
+        return self._end[seq]
 
     def _stretches(self, first: int, end: int) -> Iterator[tuple[int, int, int]]:
         """The blocks [first, end) page by page: number in the row, first slot, slot behind."""
@@ -282,7 +226,6 @@ class TwoLevelManager:
         return blocks
 
     def _put(self, seq: int, blocks: list[int]) -> None:
-        """Write `blocks` behind the last one."""
         end, row, done = self._end[seq], self._directory[seq], 0
         for number, start, stop in self._stretches(end, end + len(blocks)):
             page = row[number]
@@ -313,26 +256,3 @@ class TwoLevelManager:
             self._num_pages += 1
         self._directory[seq][number] = page
         return page
-
-    def _take(self, count: int) -> list[int]:
-        """`count` free blocks, each with ref count 1. Raises OutOfBlocks."""
-        top, refs = self._top, self._refs
-        if count > top:
-            raise OutOfBlocks(f"{count} blocks wanted, {top} free")
-        taken = self._stack[top - count : top]
-        taken.reverse()
-        for block in taken:
-            refs[block] = 1
-        self._top = top - count
-        return taken
-
-    def _give(self, blocks: Iterable[int]) -> None:
-        """Take one name off each block; those without a name left go back, in order."""
-        stack, top, refs = self._stack, self._top, self._refs
-        for block in blocks:
-            count = refs[block] - 1
-            refs[block] = count
-            if not count:
-                stack[top] = block
-                top += 1
-        self._top = top

@@ -12,58 +12,32 @@ from ..contract import (
     Copy,
     OutOfBlocks,
     Profile,
-    ReuseOrder,
-    SequenceExists,
     SequenceTooLong,
     UnknownSequence,
 )
+from .manager import INT_BYTES, ListManager
 from .rows import write_rows
-from .sizes import check_sizes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     import numpy as np
     from numpy.typing import NDArray
 
     from ..contract import PoolConfig
 
-# An int object of a few digits, as all but the first ids are.
-_INT_BYTES = getsizeof(1 << 16)
 
-
-class VectorManager:
+class VectorManager(ListManager):
     """Block manager over lists. See `contract.BlockManager` for every operation."""
 
-    reuse_order: ClassVar[ReuseOrder] = "LIFO"
     profile: ClassVar[Profile] = Profile(id_type="int object")
 
     def __init__(self, config: PoolConfig) -> None:
-        check_sizes(config, "int object")
-        self._total = config.total_blocks
-        self._block_size = config.block_size
-        self._max_seqs = config.max_seqs
-        self._max_blocks = config.max_blocks_per_seq
+        super().__init__(config, "int object")
         # An empty table is a sequence that does not exist. Dropped entries are 0.
         self._tables: list[list[int]] = [[] for _ in range(self._max_seqs)]
-        # Beside the tables: the first block that was not dropped, and the token slots
-        # left in the last block (-1: no such sequence), so that an append needs no
-        # division.
+        # Beside the tables: the first block that was not dropped.
         self._first = [0] * self._max_seqs
-        self._room = [-1] * self._max_seqs
-        self._free = list(range(self._total - 1, -1, -1))
-        self._refs = [0] * self._total
-
-    @property
-    def usable_blocks(self) -> int:
-        return self._total
-
-    @property
-    def num_free_blocks(self) -> int:
-        return len(self._free)
-
-    def can_allocate(self, num_blocks: int) -> bool:
-        return num_blocks <= len(self._free)
+        self._room: list[int] = [-1] * self._max_seqs
+        self._refs: list[int] = [0] * self._total
 
     def lookup(self, seq: int, logical: int) -> int:
         try:
@@ -178,14 +152,6 @@ class VectorManager:
         self._give(table[first:] if first else table)
         self._tables[seq], self._first[seq], self._room[seq] = [], 0, -1
 
-    def ref_count(self, block: int) -> int:
-        if not 0 <= block < self._total:
-            raise ValueError(f"block {block} is not in the pool")
-        return self._refs[block]
-
-    def num_tokens(self, seq: int) -> int:
-        return len(self._table_of(seq)) * self._block_size - self._room[seq]
-
     def block_table(self, seq: int) -> list[int]:
         return self._table_of(seq)[self._first[seq] :]
 
@@ -197,42 +163,17 @@ class VectorManager:
     def table_bytes(self) -> int:
         """Lists, spare capacity included, what is kept beside them, and the ids' int objects."""
         lists = sum(map(getsizeof, (self._tables, self._first, self._room, *self._tables)))
-        return lists + (self._total - len(self._free)) * _INT_BYTES
+        return lists + (self._total - len(self._free)) * INT_BYTES
 
     def pool_bytes(self) -> int:
         """The free list and its int objects, and the list of ref counts."""
-        return getsizeof(self._free) + len(self._free) * _INT_BYTES + getsizeof(self._refs)
+        return getsizeof(self._free) + len(self._free) * INT_BYTES + getsizeof(self._refs)
 
-    def _check_new(self, seq: int) -> None:
-        if not 0 <= seq < self._max_seqs:
-            raise ValueError(f"sequence {seq} is not a slot: there are {self._max_seqs}")
-        if self._tables[seq]:
-            raise SequenceExists(f"sequence {seq} exists already")
+    def _logical(self, seq: int) -> int:
+        return len(self._tables[seq])
 
     def _table_of(self, seq: int) -> list[int]:
         table = self._tables[seq] if 0 <= seq < self._max_seqs else []
         if not table:
             raise UnknownSequence(f"sequence {seq} does not exist")
         return table
-
-    def _take(self, count: int) -> list[int]:
-        """`count` free blocks, each with ref count 1. Raises OutOfBlocks."""
-        free, refs = self._free, self._refs
-        left = len(free) - count
-        if left < 0:
-            raise OutOfBlocks(f"{count} blocks wanted, {len(free)} free")
-        taken = free[left:]
-        del free[left:]
-        taken.reverse()
-        for block in taken:
-            refs[block] = 1
-        return taken
-
-    def _give(self, blocks: Iterable[int]) -> None:
-        """Take one name off each block; those without a name left go back, in order."""
-        free, refs = self._free, self._refs
-        for block in blocks:
-            count = refs[block] - 1
-            refs[block] = count
-            if not count:
-                free.append(block)
