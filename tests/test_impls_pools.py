@@ -19,6 +19,7 @@ from blockmark_impls.python.list_pool import ListPool
 from blockmark_impls.python.stack_pool import StackPool
 from blockmark_impls.python.stack_pool_numpy import NumpyStackPool
 from blockmark_impls.registry import TargetError, builtin_names, more_names, pair_names, resolve
+from blockmark_impls.structures import POOLS, TABLES
 
 PYTHON = ["list/py", "stack/py", "linked-list/py", "bitmap/py"]
 NATIVE = [
@@ -304,5 +305,8 @@ def test_a_pool_alone_makes_no_manager() -> None:
 
 def test_the_core_compiles_the_pairs_that_are_listed() -> None:
     native = pytest.importorskip("blockmark_impls._native")
-    compiled = {f"{table}+{pool}/cpp" for table, pool, *_ in native.combinations()}
-    assert compiled == set(pair_names())
+    rows = native.combinations()
+    assert {f"{table}+{pool}/cpp" for table, pool, *_ in rows} == set(pair_names())
+    for table, pool, _, bits, order in rows:
+        assert POOLS[pool].reuse_order == order
+        assert bits == 32 or TABLES[table]

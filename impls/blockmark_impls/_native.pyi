@@ -343,18 +343,15 @@ null_manager_class: ManagerClass
 """Answers everything with nothing, never fails; serves every operation code."""
 
 def manager_class(table: str, pool: str, refs: str = "array", id_bits: int = 32) -> ManagerClass:
-    """Tables hash, open-hash, vector (these store int32 whatever `id_bits` says) and flat;
-    pools list, stack and lru, with vector and flat also bitmap and linked-list; ref counts
-    array, and hash with hash + list. Raises ValueError for what was not compiled.
+    """One of those in native/structures.txt; one that has no choice stores int32 whatever
+    `id_bits` says. Raises ValueError for what was not compiled.
     """
 
-def combinations() -> list[tuple[str, str, str, int]]:
-    """(table, pool, refs, id_bits) of every manager that was compiled."""
+def combinations() -> list[tuple[str, str, str, int, ReuseOrder]]:
+    """(table, pool, refs, id_bits, reuse_order) of every manager that was compiled."""
 
 def pool_class(pool: str, id_bits: int = 32) -> PoolClass:
-    """Pools list, stack and bitmap; and lru, linked-list (8 bytes a node) and linked-list-64,
-    which link int32 whatever `id_bits` says.
-    """
+    """As manager_class, for the pools in that list."""
 
 def RawArray(  # noqa: N802 - stands for a class whose id width is chosen here
     total_blocks: int,

@@ -9,26 +9,12 @@ from typing import TYPE_CHECKING, Any
 from .contract import Profile
 from .core import core, core_missing, sizes_of
 from .entry import ANY_WIDTH, CALL_STYLES, MODELS, POOL_MODELS, Entry, Facts, Parameter, member
+from .structures import POOLS, TABLES, Pool
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from .contract import PoolConfig, ReuseOrder
     from .entry import CallStyle, Parameters
 
-TABLES = ("hash", "open-hash", "vector", "flat", "two-level")
-# The order in which each pool hands freed blocks out again.
-POOLS: Mapping[str, ReuseOrder] = {
-    "list": "LIFO",
-    "stack": "LIFO",
-    "lru": "FIFO",
-    "bitmap": "next-fit",
-    "linked-list": "FIFO",
-}
-# Pools that are compiled with some tables alone; see MORE_POOLS in CMakeLists.txt.
-ONLY_WITH = {"bitmap": ("vector", "flat"), "linked-list": ("vector", "flat")}
-# Tables of the core that have a choice of id width; the others store int32.
-_WIDE_TABLES = ("flat", "two-level")
 _ROW_PAD = Parameter("row_pad", "ids", 0, 65_536)
 # 8 bytes are two links; 64 are an object for each block, with its links in it.
 _NODE_BYTES = Parameter("node_bytes", words=("8", "64"))
@@ -64,7 +50,7 @@ def _python(
 
 def native(name: str, summary: str, table: str, pool: str, refs: str = "array") -> Entry:
     """A manager of the core composed of a table, a pool and ref counts."""
-    wide = table in _WIDE_TABLES
+    wide = TABLES[table]
 
     def make(parameters: Parameters, config: PoolConfig) -> Any:
         bits = config.id_bits if wide else 32
@@ -77,7 +63,12 @@ def native(name: str, summary: str, table: str, pool: str, refs: str = "array") 
         name,
         "manager",
         summary,
-        Facts(MODELS, CALL_STYLES, POOLS[pool], Profile(id_type=ANY_WIDTH if wide else "int32")),
+        Facts(
+            MODELS,
+            CALL_STYLES,
+            POOLS[pool].reuse_order,
+            Profile(id_type=ANY_WIDTH if wide else "int32"),
+        ),
         make,
         make_pool,
         parameters=(_ROW_PAD,) if table == "flat" else (),
@@ -185,63 +176,73 @@ MANAGERS = (
 )
 
 
-def _pool_facts(pool: str, ids: str, *call_styles: CallStyle) -> Facts:
-    return Facts(POOL_MODELS, call_styles, POOLS[pool], Profile(ref_counts=False, id_type=ids))
+_ORDERS = {"LIFO": "last in first out", "FIFO": "first in first out", "next-fit": "next fit"}
 
 
-def _python_pool(pool: str, words: str, made: str) -> Entry:
+def _pool_alone(
+    name: str, words: str, order: ReuseOrder, ids: str, *call_styles: CallStyle, **more: Any
+) -> Entry:
     return Entry(
-        f"{pool}/py",
+        name,
         "manager",
-        f"pool alone: {words}",
-        _pool_facts(pool, _IN_PYTHON, "per-op"),
+        f"pool alone: {words}, {_ORDERS.get(order, order)}",
+        Facts(POOL_MODELS, call_styles, order, Profile(ref_counts=False, id_type=ids)),
         None,
-        lambda parameters, total_blocks, id_bits: member(f"python.{made}")(total_blocks),
-        "per-op",
+        call_style=call_styles[0],
+        **more,
     )
 
 
-def _native_pool(
-    pool: str, words: str, ids: str = "int32", parameters: tuple[Parameter, ...] = ()
-) -> Entry:
+def _python_pool(name: str, words: str, order: ReuseOrder, made: str) -> Entry:
     def make_pool(parameters: Parameters, total_blocks: int, id_bits: int) -> Any:
-        name = f"{pool}-64" if parameters.get("node_bytes") == "64" else pool
-        return core().pool_class(name, id_bits)(total_blocks)
+        return member(f"python.{made}")(total_blocks)
 
-    return Entry(
-        f"{pool}/cpp",
-        "manager",
-        f"pool alone: {words}",
-        _pool_facts(pool, ids, "native", "per-op"),
-        None,
-        make_pool,
-        parameters=parameters,
+    return _pool_alone(name, words, order, _IN_PYTHON, "per-op", make_pool=make_pool)
+
+
+def _native_pool(name: str, pool: Pool) -> Entry:
+    def make_pool(parameters: Parameters, total_blocks: int, id_bits: int) -> Any:
+        node = f"{name}-64" if parameters.get("node_bytes") == "64" else name
+        return core().pool_class(node, id_bits)(total_blocks)
+
+    return _pool_alone(
+        f"{name}/cpp",
+        pool.words,
+        pool.reuse_order,
+        ANY_WIDTH if pool.any_width else "int32",
+        "native",
+        "per-op",
+        make_pool=make_pool,
+        parameters=(_NODE_BYTES,) if name == "linked-list" else (),
         unavailable=core_missing,
     )
 
 
-# Free pools alone: no tables, no ref counts. Which structure holds the free blocks is a question
-# of its own, and a manager around it hides most of the answer.
-POOLS_ALONE = (
-    _python_pool("list", "a growing list, last in first out", "list_pool:ListPool"),
-    _native_pool("list", "a growing vector, last in first out", ANY_WIDTH),
-    _python_pool("stack", "a preallocated stack, last in first out", "stack_pool:StackPool"),
-    _native_pool("stack", "a preallocated stack, last in first out", ANY_WIDTH),
-    _native_pool("lru", "a doubly linked list, its links in two arrays, first in first out"),
+_PYTHON_POOLS = (
+    _python_pool("list/py", "a growing list", "LIFO", "list_pool:ListPool"),
+    _python_pool("stack/py", "a preallocated stack", "LIFO", "stack_pool:StackPool"),
     _python_pool(
-        "linked-list",
-        "a doubly linked list of an object a block, first in first out",
-        "linked_list_pool:LinkedListPool",
-    ),
-    _native_pool(
-        "linked-list",
-        "a doubly linked list of a node a block, first in first out",
-        parameters=(_NODE_BYTES,),
-    ),
-    _python_pool(
-        "bitmap",
-        "a bit a block, words that sum up words, next fit",
+        "bitmap/py",
+        "a bit a block, words that sum up words",
+        "next-fit",
         "bitmap_pool:BitmapPool",
     ),
-    _native_pool("bitmap", "a bit a block, words that sum up words, next fit"),
+    _python_pool(
+        "linked-list/py",
+        "a doubly linked list of an object a block",
+        "FIFO",
+        "linked_list_pool:LinkedListPool",
+    ),
 )
+_NATIVE_POOLS = tuple(_native_pool(name, pool) for name, pool in POOLS.items() if pool.tables)
+_IN_ORDER = list(POOLS)
+
+
+def _place(entry: Entry) -> int:
+    scheme = entry.name.partition("/")[0]
+    return _IN_ORDER.index(scheme) if scheme in _IN_ORDER else len(_IN_ORDER)
+
+
+# Free pools alone: no tables, no ref counts. Which structure holds the free blocks is a question
+# of its own, and a manager around it hides most of the answer.
+POOLS_ALONE = sorted((*_PYTHON_POOLS, *_NATIVE_POOLS), key=_place)

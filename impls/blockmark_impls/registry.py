@@ -20,7 +20,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from .builtin import MANAGERS, ONLY_WITH, POOLS, TABLES, native
+from .builtin import MANAGERS, native
 from .core import NATIVE_MISSING
 from .entry import (
     ANY_WIDTH,
@@ -35,6 +35,7 @@ from .entry import (
     nearest,
 )
 from .python.sizes import id_type
+from .structures import POOLS, TABLES
 from .target_text import parse_target
 from .user import user_entry
 from .user_native import native_target, offered_names, user_native_entry
@@ -214,10 +215,10 @@ def more_names() -> list[str]:
 def pair_names() -> list[str]:
     """Every table of the C++ core with every pool that it is compiled with."""
     return [
-        f"{table}+{pool}/cpp"
+        f"{table}+{name}/cpp"
         for table in TABLES
-        for pool in POOLS
-        if table in ONLY_WITH.get(pool, TABLES)
+        for name, pool in POOLS.items()
+        if table in pool.tables
     ]
 
 
@@ -350,13 +351,14 @@ def _which_class(file: str) -> str:
 
 def _pair(body: str, scheme: str, tier: str) -> Implementation:
     table, _, pool = scheme.partition("+")
-    for kind, part, known in (("table", table, TABLES), ("pool", pool, POOLS)):
+    paired = [name for name, each in POOLS.items() if each.tables]
+    for kind, part, known in (("table", table, list(TABLES)), ("pool", pool, paired)):
         if part not in known:
             hint = nearest(part, known) or f"; there are {', '.join(known)}"
             raise TargetError(f'"{body}": unknown {kind} "{part}"{hint}')
     if tier not in ("", "cpp"):
         raise TargetError(f'"{body}": a table with a pool is in the tier cpp alone')
-    if table not in (tables := ONLY_WITH.get(pool, TABLES)):
+    if table not in (tables := POOLS[pool].tables):
         others = " and ".join(f"{name}+{pool}" for name in tables)
         raise TargetError(f'"{body}": the pool {pool} is compiled with other tables; use {others}')
     summary = f"the table of {table} with the pool {pool}"

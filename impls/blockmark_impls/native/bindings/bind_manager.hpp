@@ -11,11 +11,6 @@
 
 #include "../batch.hpp"
 #include "../manager.hpp"
-#include "../pools/bitmap.hpp"
-#include "../pools/linked_list.hpp"
-#include "../pools/list.hpp"
-#include "../pools/lru.hpp"
-#include "../pools/stack.hpp"
 #include "../ref_counts.hpp"
 #include "bind_replay.hpp"
 #include "python.hpp"

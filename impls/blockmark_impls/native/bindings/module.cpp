@@ -60,8 +60,13 @@ nb::object manager_class(const std::string& table, const std::string& pool, cons
               std::to_string(id_bits) + "-bit ids was compiled");
 }
 
+// (table, pool, ref counts, id bits, reuse order) of every manager.
 nb::list combinations() {
-  return nb::cast<nb::dict>(own("_managers")).keys();
+  nb::list found;
+  for (const auto& [key, manager] : nb::cast<nb::dict>(own("_managers"))) {
+    found.append(key + nb::make_tuple(manager.attr("reuse_order")));
+  }
+  return found;
 }
 
 nb::object pool_class(const std::string& pool, int id_bits) {

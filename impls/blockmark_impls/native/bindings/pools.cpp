@@ -4,12 +4,8 @@
 #include <cstdint>
 #include <string>
 
-#include "../pools/bitmap.hpp"
-#include "../pools/linked_list.hpp"
-#include "../pools/list.hpp"
-#include "../pools/lru.hpp"
-#include "../pools/stack.hpp"
 #include "bind_pool.hpp"
+#include "pool_headers.hpp"
 
 namespace blockmark {
 
@@ -29,18 +25,9 @@ void bind_pool(nb::module_& m, int bits) {
 }  // namespace
 
 void bind_pools(nb::module_& m) {
-  bind_pool<ListPool<std::uint16_t>>(m, 16);
-  bind_pool<ListPool<std::int32_t>>(m, 32);
-  bind_pool<ListPool<std::uint64_t>>(m, 64);
-  bind_pool<StackPool<std::uint16_t>>(m, 16);
-  bind_pool<StackPool<std::uint32_t>>(m, 32);
-  bind_pool<StackPool<std::uint64_t>>(m, 64);
-  bind_pool<LruPool<std::int32_t>>(m, 32);
-  bind_pool<BitmapPool<std::uint16_t>>(m, 16);
-  bind_pool<BitmapPool<std::uint32_t>>(m, 32);
-  bind_pool<BitmapPool<std::uint64_t>>(m, 64);
-  bind_pool<LinkedListPool<std::int32_t>>(m, 32);
-  bind_pool<WideLinkedListPool<std::int32_t>>(m, 32);
+#define BIND_POOL(Pool, bits) bind_pool<Pool>(m, bits);
+#include "pools.inc"
+#undef BIND_POOL
 }
 
 }  // namespace blockmark
