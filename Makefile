@@ -8,7 +8,7 @@ PIP_COMPILE := $(UV) pip compile -q --universal --python-version 3.11 --generate
 	--no-emit-index-url --no-emit-find-links --no-annotate --no-header
 SOURCES := $(shell find impls/blockmark_impls/native -type f) CMakeLists.txt pyproject.toml
 
-.PHONY: bench test corpus sanitize gate baseline lint types unit lock readme sample engines clean
+.PHONY: bench test corpus sanitize gate baseline stub lint types unit lock readme sample engines clean
 
 bench: $(VENV)/.installed
 	@echo "measuring: blockmark run decode, some 3 minutes on two idle cores; the report goes beside the run, into results/"
@@ -41,6 +41,11 @@ gate: $(VENV)/.native
 # After a change that is meant to move them; commit what it writes.
 baseline: $(VENV)/.native
 	$(BIN)/blockmark check --store-counts results/baseline
+
+# The core's types for mypy, as nanobind says them; commit it with a change of the bindings.
+stub: $(VENV)/.native
+	$(BIN)/python -m nanobind.stubgen -q --exclude-values -m blockmark_impls._native \
+	  -p impls/blockmark_impls/native/stub.txt -o impls/blockmark_impls/_native.pyi
 
 lint: $(VENV)/.native $(VENV)/.dev
 	$(BIN)/ruff check .
