@@ -103,9 +103,7 @@ def waited_share(
     return float(locks[-1].waited / locks[-1].acquired)
 
 
-def _latency(
-    impl: Implementation, params: Mapping[str, Any], load: Load, quick: bool
-) -> Readings:
+def _latency(impl: Implementation, params: Mapping[str, Any], load: Load, quick: bool) -> Readings:
     """Each allocate timed alone, in a pass of its own."""
     each = pairs_each(load.workers, _QUICK_LATENCIES if quick else _LATENCIES)
     engine = _engine(impl, params)
