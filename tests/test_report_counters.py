@@ -131,7 +131,7 @@ def test_a_step_has_a_table_for_each_source_and_never_two_in_one() -> None:
 
 def test_the_numbers_of_a_step_by_hand() -> None:
     table = step_tables(simulated())[0]
-    titles = ["instr", "loads", "L1D misses", "L1D rate", "LL misses", "br. misses"]
+    titles = ["instructions", "loads", "L1D misses", "L1D rate", "LL misses", "br. misses"]
     assert [column.title for column in table.columns] == titles
     # 9.31 / 1,612 = 0.5775 %; 391.2 / 5,640 = 6.936 %; a branch miss in 2,000 instructions.
     flat = [entry_of(table, "flat-stack/cpp", title).text for title in titles]
@@ -148,7 +148,7 @@ def test_a_processor_counts_cycles_too_and_nothing_is_taken_off() -> None:
     [table] = step_tables(content)
     assert table.caption == "Counters of a step: counted by the processor."
     assert [column.title for column in table.columns] == [
-        "instr",
+        "instructions",
         "cycles",
         "IPC",
         "loads",
@@ -161,7 +161,7 @@ def test_a_processor_counts_cycles_too_and_nothing_is_taken_off() -> None:
     assert entry_of(table, "vector/cpp", "L2 misses").text == "3.25"
     assert entry_of(table, "flat-stack/cpp", "L2 misses") == Entry()
     # Rounds of 1 + 0, 1, 2, 3, 4 % of 6,210 instructions.
-    assert entry_of(table, "vector/cpp", "instr").interval == "6,210-6,460"
+    assert entry_of(table, "vector/cpp", "instructions").interval == "6,210-6,460"
     assert [group.title for group in table.groups] == [
         "native loop",
         "called from Python, once per operation",
@@ -202,8 +202,8 @@ def test_what_has_no_empty_loop_has_a_table_of_its_own_source() -> None:
     set_counter(find_cell(content, "vector/py"), "pack_l1d_misses_per_op", 88.0, "callgrind")
     _, plain, net = operation_tables(content)
     assert [column.title for column in plain.columns] == ["vector/py"]
-    assert [(row.name, row.entries[0].text) for row in plain.rows] == [("pack all rows", "88.0")]
-    assert entry_of(net, "pack all rows", "vector/py") == Entry()
+    assert [(row.name, row.entries[0].text) for row in plain.rows] == [("pack", "88.0")]
+    assert entry_of(net, "pack", "vector/py") == Entry()
 
 
 def test_the_report_has_the_miss_rate_and_the_loads_beside_the_misses() -> None:
@@ -217,8 +217,8 @@ def test_the_report_has_the_miss_rate_and_the_loads_beside_the_misses() -> None:
     assert "| lookup, in order | 0.0314 (3.14 % of 1.00) | 0.0667 (6.60 % of 1.01) |" in text
     assert "with -O3 -falign-functions=64 -falign-loops=32. Other flags change" in text
     # No operation misses the last level, which takes a sentence and no rows of zeros.
-    assert "Last-level misses (native loop): none in any operation." in text
-    assert not [table for table in tables if table.caption.startswith("Last-level")]
+    assert "LL misses (native loop): none in any operation." in text
+    assert not [table for table in tables if table.caption.startswith("LL misses")]
 
 
 def test_the_report_tells_of_each_counter_once_and_where_it_is_from() -> None:

@@ -106,8 +106,8 @@ def test_a_table_has_a_row_an_implementation_and_a_column_a_setting() -> None:
     content = make_swept_run(values=SIZES, impls=NATIVE)
     put(content, "vector/cpp", "step_ns", (1500.0, 1600.0, 1700.0, 3000.0))
     run, sweep = parsed(content)
-    table = table_of(report_tables(run, sweep), "whole step")
-    assert table.corner == "whole step, us"
+    table = table_of(report_tables(run, sweep), "step")
+    assert table.corner == "step, us"
     titles = [column.title for column in table.columns]
     assert titles == ["1,024", "4,096", "16,384", "65,536", "65,536/1,024"]
     assert [row.name for row in table.rows] == [
@@ -138,7 +138,7 @@ def test_what_was_not_measured_has_a_word_in_its_place_and_the_ends_move() -> No
     put_first["metrics"]["step_ns"] = scalar([1000.0] * 5)
     cells_of(content, "flat-stack/cpp")[2]["metrics"]["step_ns"] = scalar([1500.0] * 5)
     run, sweep = parsed(content)
-    table = table_of(report_tables(run, sweep), "whole step")
+    table = table_of(report_tables(run, sweep), "step")
     assert table.columns[-1].title == "16,384/1,024"
     assert texts(row_of(table, "vector/cpp"))[1:4:2] == ["failed", "n/a"]
     assert texts(row_of(table, "flat-stack/cpp"))[-1] == "1.50x"
@@ -157,7 +157,7 @@ def test_a_wide_range_has_a_unit_with_each_value() -> None:
     put(content, "flat-stack/cpp", "step_ns", (15.0, 1500.0, 150_000.0, 15_000_000.0))
     run, sweep = parsed(content)
     table = report_tables(run, sweep)[0]
-    assert table.corner == "whole step"
+    assert table.corner == "step"
     assert texts(row_of(table, "flat-stack/cpp")) == [
         "15.0 ns",
         "1.50 us",
@@ -171,7 +171,7 @@ def test_the_screen_shows_single_operations_of_the_native_loop_alone() -> None:
     run, sweep = parsed(make_swept_run(values=SIZES, impls=(*NATIVE, "vector/py")))
     tables = screen_tables(run, sweep)
     assert [table.corner for table in tables] == [
-        "whole step, us",
+        "step, us",
         "lookup chain, shuffled, ns",
         "alloc + free, burst, ns",
         "alloc + free, mixed, ns",
@@ -202,7 +202,7 @@ def test_long_numbers_are_shortened_on_the_screen_and_explained() -> None:
 def test_over_concurrency_the_step_of_a_sequence_is_told_too() -> None:
     run, sweep = parsed(make_swept_run("concurrency", (1, 16, 256, 4096), impls=NATIVE))
     corners = [table.corner for table in screen_tables(run, sweep)]
-    assert corners[:2] == ["whole step, us", "step, per sequence, ns"]
+    assert corners[:2] == ["step, us", "step, per sequence, ns"]
 
 
 def test_a_sweep_of_the_pool_alone_has_its_table() -> None:
@@ -250,7 +250,7 @@ def test_the_crossing_of_two_lines_is_told() -> None:
     assert finding is not None
     assert finding.topic == "Cheapest to within 5 %, over total_blocks (native loop)"
     assert finding.text == (
-        "flat-stack/cpp up to 4,096, vector/cpp from 16,384 (whole step); "
+        "flat-stack/cpp up to 4,096, vector/cpp from 16,384 (step); "
         "flat-stack/cpp throughout (block tables)."
     )
 
@@ -262,7 +262,7 @@ def test_too_few_rounds_name_nobody_cheapest_but_by_what_is_counted() -> None:
         cell["metrics"] = {k: cell["metrics"][k] for k in ("step_ns", "table_bytes")}
     finding = leaders(*parsed(content))
     assert finding is not None
-    assert "whole step" not in finding.text
+    assert "step" not in finding.text
     assert "(block tables)" in finding.text
 
 
@@ -274,7 +274,7 @@ def test_a_lead_of_less_than_five_per_cent_changes_nothing() -> None:
     put(content, "vector/cpp", "step_ns", (110.0, 96.0, 90.0, 98.0))
     finding = leaders(*parsed(content))
     assert finding is not None
-    assert finding.text == "flat-stack/cpp up to 4,096, vector/cpp from 16,384 (whole step)."
+    assert finding.text == "flat-stack/cpp up to 4,096, vector/cpp from 16,384 (step)."
 
 
 def test_a_gap_does_not_end_a_lead_and_one_alone_leads_nothing() -> None:
@@ -283,7 +283,7 @@ def test_a_gap_does_not_end_a_lead_and_one_alone_leads_nothing() -> None:
         cell["metrics"] = {k: v for k, v in cell["metrics"].items() if k == "step_ns"}
     finding = leaders(*parsed(content))
     assert finding is not None
-    assert finding.text == "flat-stack/cpp throughout (whole step)."
+    assert finding.text == "flat-stack/cpp throughout (step)."
     assert leaders(*parsed(make_swept_run(values=SIZES, impls=("vector/cpp", "null/cpp")))) is None
 
 

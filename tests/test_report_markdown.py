@@ -95,7 +95,7 @@ def test_the_growth_stands_before_its_settings_with_pictures_and_tables() -> Non
     assert "![Growth](growth.png)" in growth
     assert "1,024 to 65,536 blocks x 16 tokens" in growth
     assert [rows[0][0] for rows in tables(growth)] == [
-        "whole step, us",
+        "step, us",
         "lookup chain, shuffled, ns",
         "alloc + free, burst, ns",
         "alloc + free, mixed, ns",
@@ -105,7 +105,7 @@ def test_the_growth_stands_before_its_settings_with_pictures_and_tables() -> Non
         "block tables, KiB",
     ]
     assert tables(growth)[0][0] == [
-        "whole step, us",
+        "step, us",
         "1,024",
         "4,096",
         "16,384",

@@ -217,7 +217,7 @@ def test_operations_are_rows_and_implementations_columns() -> None:
         "pool alone: give",
         "fork, per block",
         "copy-on-write",
-        "pack all rows, us",
+        "pack, us",
         "pack changed rows, us",
         "block tables, KiB",
         "pool and ref counts, KiB",

@@ -22,66 +22,64 @@ from blockmark.report.table import (
     measured,
     without_empty_columns,
 )
-from blockmark.runs.metrics.counters import operation_of
+from blockmark.runs.metrics import METRICS
+from blockmark.runs.metrics.counters import COUNTERS, operation_of
 from blockmark.runs.model import Cell, MetricValue, Run, Setting
 from blockmark.verdict.headline import without_call_style
 
 
 @dataclass(frozen=True, slots=True)
 class _Shown:
-    """A column of a step's table: the counter and what it is called there.
+    """A column of a step's table, which is called as the counter is.
 
     `short` says that a screen shows it too.
     """
 
     counter: str
-    title: str
     short: bool = True
 
 
 _STEP = (
-    _Shown("instructions_per_op", "instr"),
-    _Shown("cycles_per_op", "cycles"),
-    _Shown("ipc", "IPC"),
-    _Shown("l1d_loads_per_op", "loads"),
-    _Shown("l1d_misses_per_op", "L1D misses"),
-    _Shown("l1d_miss_rate", "L1D rate"),
-    _Shown("l2_loads_per_op", "L2 loads", short=False),
-    _Shown("l2_misses_per_op", "L2 misses"),
-    _Shown("l2_miss_rate", "L2 rate", short=False),
-    _Shown("ll_loads_per_op", "LL loads", short=False),
-    _Shown("ll_misses_per_op", "LL misses"),
-    _Shown("ll_miss_rate", "LL rate", short=False),
-    _Shown("l1d_stores_per_op", "stores", short=False),
-    _Shown("l1d_store_misses_per_op", "L1D store misses", short=False),
-    _Shown("branches_per_op", "branches", short=False),
-    _Shown("branch_misses_per_op", "br. misses"),
+    _Shown("instructions_per_op"),
+    _Shown("cycles_per_op"),
+    _Shown("ipc"),
+    _Shown("l1d_loads_per_op"),
+    _Shown("l1d_misses_per_op"),
+    _Shown("l1d_miss_rate"),
+    _Shown("l2_loads_per_op", short=False),
+    _Shown("l2_misses_per_op"),
+    _Shown("l2_miss_rate", short=False),
+    _Shown("ll_loads_per_op", short=False),
+    _Shown("ll_misses_per_op"),
+    _Shown("ll_miss_rate", short=False),
+    _Shown("l1d_stores_per_op", short=False),
+    _Shown("l1d_store_misses_per_op", short=False),
+    _Shown("branches_per_op", short=False),
+    _Shown("branch_misses_per_op"),
 )
-
-
+_LABELS = {row.name: row.label for row in COUNTERS}
 _LEGEND = "LL: last level; br. misses: branches whose way or target was predicted wrongly."
 
 
 @dataclass(frozen=True, slots=True)
 class _Detail:
-    """A table by operation: the counter, its name, and what stands in parentheses behind it.
+    """A table by operation: the counter, and what stands in parentheses behind it.
 
     The parentheses hold `rate of base`, or `word rate` where there is no base.
     """
 
     counter: str
-    name: str
     rate: str = ""
     base: str = ""
     word: str = ""
 
 
-_MISSES = _Detail("l1d_misses_per_op", "L1D misses", "l1d_miss_rate", "l1d_loads_per_op", "loads")
+_MISSES = _Detail("l1d_misses_per_op", "l1d_miss_rate", "l1d_loads_per_op", "loads")
 _DETAILS = (
     _MISSES,
-    _Detail("l2_misses_per_op", "L2 misses", "l2_miss_rate", "l2_loads_per_op", "references"),
-    _Detail("ll_misses_per_op", "Last-level misses", "ll_miss_rate", "ll_loads_per_op", "loads"),
-    _Detail("instructions_per_op", "Instructions", "ipc", "", "a cycle"),
+    _Detail("l2_misses_per_op", "l2_miss_rate", "l2_loads_per_op", "references"),
+    _Detail("ll_misses_per_op", "ll_miss_rate", "ll_loads_per_op", "loads"),
+    _Detail("instructions_per_op", "ipc", "", "a cycle"),
 )
 
 
@@ -94,7 +92,7 @@ def counter_tables(run: Run, setting: Setting) -> list[Table]:
                 # Rows of zeros say less than a sentence does.
                 notes = (
                     *tables[-1].notes,
-                    f"{detail.name} ({table.corner}): none in any operation.",
+                    f"{_LABELS[detail.counter]} ({table.corner}): none in any operation.",
                 )
                 tables[-1] = replace(tables[-1], notes=notes)
             else:
@@ -140,7 +138,7 @@ def _of_step(run: Run, cells: Sequence[Cell], source: str, full: bool) -> Table 
             groups.append(Group(title, kept))
     if not groups:
         return None
-    columns = tuple(Column(column.title) for column in shown)
+    columns = tuple(Column(_LABELS[column.counter]) for column in shown)
     called = any(group.title != CALL_STYLES["native"] for group in groups)
     return without_empty_columns(
         Table(
@@ -190,19 +188,19 @@ def _of_operations(
 ) -> Table | None:
     rows = []
     for operation in OPERATIONS:
-        prefix = operation_of(operation.metric)
+        prefix = operation_of(operation)
         values = [_value(run, cell, f"{prefix}_{detail.counter}", source) for cell in cells]
         if any(value is not None for value in values):
             entries = [
                 _with_detail(run, cell, value, prefix, source, detail)
                 for cell, value in zip(cells, values, strict=True)
             ]
-            rows.append(Row(operation.label, tuple(entries)))
+            rows.append(Row(METRICS[operation].label, tuple(entries)))
     if not any(entry.text != ABSENT for row in rows for entry in row.entries):
         # All of them unavailable: the reasons stand with what was not measured.
         return None
     called = any(cell.call_style != "native" for cell in cells)
-    about = f"{detail.name} per operation"
+    about = f"{_LABELS[detail.counter]} per operation"
     if full and any(entry.interval for row in rows for entry in row.entries):
         about += f" (in parentheses {_legend(detail)})"
     table = without_empty_columns(

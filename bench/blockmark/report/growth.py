@@ -14,11 +14,20 @@ from blockmark.runs.model import CallStyle, Cell, MetricValue, Run, Setting
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """What is followed along an axis: metrics added up, for each packed row if `per_row`."""
+    """What is followed along an axis: metrics added up, for each packed row if `per_row`.
 
-    label: str
+    `name` is what a sum is called; a single metric has its own label.
+    """
+
     metrics: tuple[str, ...]
+    name: str = ""
     per_row: bool = False
+
+    @property
+    def label(self) -> str:
+        """What people call it."""
+        label = self.name or METRICS[self.metrics[0]].label
+        return f"{label}, per row" if self.per_row else label
 
     @property
     def unit(self) -> str:
@@ -26,19 +35,19 @@ class Quantity:
         return METRICS[self.metrics[0]].unit
 
 
-STEP = Quantity("whole step", ("step_ns",))
-STEP_EACH = Quantity("step, per sequence", ("step_per_sequence_ns",))
-CHAIN = Quantity("lookup chain, shuffled", ("lookup_chain_shuffled_ns",))
-BURST = Quantity("alloc + free, burst", ("alloc_free_burst_ns",))
-MIXED = Quantity("alloc + free, mixed", ("alloc_free_interleaved_ns",))
-PACK_ROW = Quantity("pack, per row", ("pack_ns",), per_row=True)
-TAKE_GIVE = Quantity("pool alone: take + give", ("take_ns", "give_ns"))
-TAKE = Quantity("pool alone: take", ("take_ns",))
-GIVE = Quantity("pool alone: give", ("give_ns",))
-REMOVE = Quantity("pool alone: remove", ("remove_ns",))
-FIND = Quantity("pool alone: find a run", ("find_contiguous_ns",))
-COMPACT = Quantity("pool alone: plan moves", ("compact_ns",))
-TABLES = Quantity("block tables", ("table_bytes",))
+STEP = Quantity(("step_ns",))
+STEP_EACH = Quantity(("step_per_sequence_ns",))
+CHAIN = Quantity(("lookup_chain_shuffled_ns",))
+BURST = Quantity(("alloc_free_burst_ns",))
+MIXED = Quantity(("alloc_free_interleaved_ns",))
+PACK_ROW = Quantity(("pack_ns",), per_row=True)
+TAKE_GIVE = Quantity(("take_ns", "give_ns"), "pool alone: take + give")
+TAKE = Quantity(("take_ns",))
+GIVE = Quantity(("give_ns",))
+REMOVE = Quantity(("remove_ns",))
+FIND = Quantity(("find_contiguous_ns",))
+COMPACT = Quantity(("compact_ns",))
+TABLES = Quantity(("table_bytes",))
 DRAWN = (STEP_EACH, CHAIN, TABLES, BURST, MIXED, PACK_ROW, TAKE, GIVE, REMOVE, FIND, COMPACT)
 # Schemes of floors: the same work on a plain array tells more than no work at all.
 _FLOORS = ("raw-array", "null")

@@ -182,7 +182,7 @@ def _name(ladder: _Ladder, setting: Setting) -> str:
     return f"n = {setting.params['batch']}"
 
 
-_PACK_STEP = Quantity("pack after a step", ("pack_step_ns",))
+_PACK_STEP = Quantity(("pack_step_ns",))
 _WHAT = {
     TAKE_GIVE: "a block taken and given back; n blocks are taken in a call, and a step is "
     "thousands of blocks, more than an engine takes in one, so that calling once per step is at "

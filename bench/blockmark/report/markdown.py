@@ -365,7 +365,7 @@ def _methods(run: Run) -> list[str]:
     if None not in views.values():
         about = f"Every implementation ran {rounds}, after its answers had been checked."
     present = {name for each in run.cells for name in each.metrics}
-    shown = [*STEP_METRICS, *(operation.metric for operation in OPERATIONS)]
+    shown = [*STEP_METRICS, *OPERATIONS]
     lines = ["| metric | made by |", "|:--|:--|"]
     for name, row in METRICS.items():
         if name in present and (name in shown or row.model in studied):

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from blockmark.report.floors import floor_mark, mark_notes
 from blockmark.report.numbers import scale_for
@@ -17,41 +16,32 @@ from blockmark.report.table import Column, Group, Row, Table, measured
 from blockmark.runs.metrics import METRICS
 from blockmark.runs.model import Cell, Run, Setting
 
-
-@dataclass(frozen=True, slots=True)
-class Operation:
-    """A row: the metric and what people call it."""
-
-    metric: str
-    label: str
-
-
 OPERATIONS = (
-    Operation("lookup_ordered_ns", "lookup, in order"),
-    Operation("lookup_shuffled_ns", "lookup, shuffled"),
-    Operation("lookup_chain_ordered_ns", "lookup chain, in order"),
-    Operation("lookup_chain_shuffled_ns", "lookup chain, shuffled"),
-    Operation("alloc_free_burst_ns", "alloc + free, burst"),
-    Operation("alloc_free_interleaved_ns", "alloc + free, mixed"),
-    Operation("can_allocate_ns", "can_allocate"),
-    Operation("append_ns", "append a token"),
-    Operation("take_ns", "pool alone: take"),
-    Operation("give_ns", "pool alone: give"),
-    Operation("take_run_length", "pool alone: neighbours"),
-    Operation("remove_ns", "pool alone: remove"),
-    Operation("find_contiguous_ns", "pool alone: find a run"),
-    Operation("contiguous_found", "pool alone: in such runs"),
-    Operation("longest_free_run", "pool alone: longest run"),
-    Operation("compact_ns", "pool alone: plan moves"),
-    Operation("compact_moves", "pool alone: moves"),
-    Operation("fork_per_block_ns", "fork, per block"),
-    Operation("cow_per_copy_ns", "copy-on-write"),
-    Operation("pack_ns", "pack all rows"),
-    Operation("pack_changed_ns", "pack changed rows"),
-    Operation("pack_step_ns", "pack after a step"),
-    Operation("table_bytes", "block tables"),
-    Operation("pool_bytes", "pool and ref counts"),
-    Operation("move_descriptors", "descriptors a sequence"),
+    "lookup_ordered_ns",
+    "lookup_shuffled_ns",
+    "lookup_chain_ordered_ns",
+    "lookup_chain_shuffled_ns",
+    "alloc_free_burst_ns",
+    "alloc_free_interleaved_ns",
+    "can_allocate_ns",
+    "append_ns",
+    "take_ns",
+    "give_ns",
+    "take_run_length",
+    "remove_ns",
+    "find_contiguous_ns",
+    "contiguous_found",
+    "longest_free_run",
+    "compact_ns",
+    "compact_moves",
+    "fork_per_block_ns",
+    "cow_per_copy_ns",
+    "pack_ns",
+    "pack_changed_ns",
+    "pack_step_ns",
+    "table_bytes",
+    "pool_bytes",
+    "move_descriptors",
 )
 
 
@@ -71,7 +61,7 @@ def operation_tables(run: Run, setting: Setting) -> list[Table]:
         shown = [
             cell
             for cell in cells
-            if any(cell.ok and cell.metric(row.metric) is not None for row in OPERATIONS)
+            if any(cell.ok and cell.metric(operation) is not None for operation in OPERATIONS)
         ]
         # Among calls from Python the two styles are joined, so floors move to the end.
         shown.sort(key=lambda cell: cell.kind == "control")
@@ -84,23 +74,23 @@ def _table(run: Run, title: str, cells: list[Cell]) -> Table:
     asked = [
         operation
         for operation in OPERATIONS
-        if any(cell.metric(operation.metric) is not None for cell in cells)
+        if any(cell.metric(operation) is not None for cell in cells)
     ]
     scales = [
-        scale_for((value_of(cell, row.metric) for cell in cells), METRICS[row.metric].unit)
-        for row in asked
+        scale_for((value_of(cell, name) for cell in cells), METRICS[name].unit) for name in asked
     ]
     # The unit of most rows stands in the corner; the other rows name their own.
     unit = Counter(scale.label for scale in scales).most_common(1)[0][0]
     rows = []
     for operation, scale in zip(asked, scales, strict=True):
         own = scale.label not in (unit, "count")
-        name = f"{operation.label}, {scale.label}" if own else operation.label
+        label = METRICS[operation].label
+        name = f"{label}, {scale.label}" if own else label
         entries = (
             measured(
-                cell.metric(operation.metric),
+                cell.metric(operation),
                 scale.factor,
-                mark=floor_mark(cell, operation.metric, cells, run.implementation_by_name),
+                mark=floor_mark(cell, operation, cells, run.implementation_by_name),
             )
             for cell in cells
         )

@@ -2,38 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from blockmark.report.numbers import count, percent, scale_for
 from blockmark.report.setting import setting_name
 from blockmark.report.table import Column, Entry, Group, Row, Table, measured, without_empty_columns
-from blockmark.runs.metrics import metric_of
+from blockmark.runs.metrics import label_of, metric_of
 from blockmark.runs.model import Cell, Run, Setting
 
 
-@dataclass(frozen=True, slots=True)
-class StudyColumn:
-    """A metric or a quantile of one (`take_latency_ns.p99`), and the title above it.
-
-    Behind the title stands the unit, unless `titled` says that the title has it.
-    """
-
-    address: str
-    title: str
-    titled: bool = False
-
-
 def study_table(
-    run: Run, settings: Sequence[Setting], columns: Iterable[StudyColumn], *, caption: str = ""
+    run: Run, settings: Sequence[Setting], columns: Sequence[str], *, caption: str = ""
 ) -> Table:
     """The cells of all settings; columns without a value in any row are left out.
 
-    What was not measured shows its status and reason in place of numbers.
+    `columns` are addresses. A title is the metric's label, with the unit where the numbers
+    need one; of several quantiles in a row the first alone names the metric. What was not
+    measured shows its status and reason in place of numbers.
     """
-    chosen = tuple(columns)
     cells = [cell for setting in settings for cell in run.cells_of(setting.key)]
-    made = [_Filled.of(column, cells) for column in chosen]
+    metrics = [address.partition(".")[0] for address in columns]
+    made = [
+        _Filled.of(address, cells, again=metric == before)
+        for address, metric, before in zip(columns, metrics, ["", *metrics], strict=False)
+    ]
     groups = tuple(
         Group(
             setting_name(run, setting) if len(settings) > 1 else "",
@@ -56,19 +49,18 @@ class _Filled:
     column: Column
 
     @classmethod
-    def of(cls, column: StudyColumn, cells: Sequence[Cell]) -> _Filled:
-        row = metric_of(column.address)
+    def of(cls, address: str, cells: Sequence[Cell], *, again: bool) -> _Filled:
+        row = metric_of(address)
         unit = row.unit if row is not None else ""
-        factor, label = 1.0, unit
+        title = address.partition(".")[2] if again else label_of(address)
+        factor = 1.0
         if unit in ("ns", "bytes"):
-            found = (cell.metric(column.address) for cell in cells)
-            values = [value.value for value in found if value is not None]
-            scale = scale_for(values, unit, 0.1)
-            factor, label = scale.factor, scale.label
-        # A share is printed with its sign, a count needs none.
-        plain = column.titled or unit in ("share", "count", "ratio", "")
-        title = column.title if plain else f"{column.title} {label}"
-        return cls(column.address, unit, factor, Column(title))
+            found = (cell.metric(address) for cell in cells)
+            scale = scale_for([value.value for value in found if value is not None], unit, 0.1)
+            factor, title = scale.factor, f"{title} {scale.label}"
+        elif unit == "1/s":
+            title += "/s"
+        return cls(address, unit, factor, Column(title))
 
     def entry(self, cell: Cell) -> Entry:
         value = cell.metric(self.address)

@@ -22,6 +22,7 @@ from blockmark.report.plots.rows import (
     panel_title,
 )
 from blockmark.report.plots.style import BAD, INK, drawn
+from blockmark.runs.metrics import label_of
 from blockmark.runs.model import Cell, Setting
 from blockmark.verdict.compare import CellChange, RunComparison
 
@@ -35,14 +36,6 @@ _LEAST_REACH, _MOST_REACH = 1.12, 4.0
 _TICKS = (0.25, 0.5, 0.7, 0.8, 0.9, 1.0, 1.1, 1.25, 1.5, 2.0, 4.0)
 # Marks closer than this share of the axis would run into each other's figures.
 _CLOSEST = 0.12
-_NAMES = {
-    "step_ns": "whole step",
-    "step_latency_ns.p99": "step, p99",
-    "pack_ns": "pack all rows",
-    "alloc_free_interleaved_ns": "alloc + free, mixed",
-    "lookup_chain_shuffled_ns": "lookup chain, shuffled",
-    "heap_allocations_per_step": "allocations a step",
-}
 
 
 def draw_before_after(comparison: RunComparison, setting: Setting, title: str) -> Drawn | None:
@@ -67,7 +60,7 @@ def draw_before_after(comparison: RunComparison, setting: Setting, title: str) -
     styles = looks(now.implementations)
     reach = _reach(rows)
     for axes, metric in zip(frame.panels, kept, strict=True):
-        _set_up(axes, frame.lines, reach, _NAMES.get(metric, metric))
+        _set_up(axes, frame.lines, reach, label_of(metric))
         of_metric = {row.cell.impl: row for row in rows if row.metric == metric}
         for line in frame.lines:
             row = None if line.cell is None else of_metric.get(line.cell.impl)

@@ -8,14 +8,13 @@ from __future__ import annotations
 from blockmark.report.counter_source import source_of, sources_of
 from blockmark.report.picture import Drawn
 from blockmark.report.plots.rows import draw_rows
+from blockmark.runs.metrics import label_of
+from blockmark.runs.metrics.counters import operation_of
 from blockmark.runs.model import Cell, Run, Setting
 
-PANELS = (
-    ("step_l1d_misses_per_op", "whole step"),
-    ("lookup_ordered_l1d_misses_per_op", "lookup, in order"),
-    ("lookup_shuffled_l1d_misses_per_op", "lookup, shuffled"),
-    ("alloc_free_interleaved_l1d_misses_per_op", "alloc + free, mixed"),
-)
+_COSTS = ("step_ns", "lookup_ordered_ns", "lookup_shuffled_ns", "alloc_free_interleaved_ns")
+# The metric, and above its panel the operation.
+PANELS = {f"{operation_of(cost)}_l1d_misses_per_op": label_of(cost) for cost in _COSTS}
 
 
 def sources_to_draw(run: Run, setting: Setting) -> tuple[str, ...]:
@@ -43,7 +42,7 @@ def draw_misses(run: Run, setting: Setting, source: str, title: str) -> Drawn | 
 
 
 def _has(run: Run, cell: Cell, source: str) -> bool:
-    values = [cell.metric(metric) for metric, _ in PANELS] if cell.ok else []
+    values = [cell.metric(metric) for metric in PANELS] if cell.ok else []
     return any(
         value is not None and value.value is not None and source_of(value, run) == source
         for value in values

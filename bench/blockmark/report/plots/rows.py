@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# (metric, what it is called above its panel)
-Panels = Sequence[tuple[str, str]]
+# What a metric is called above its panel
+Panels = Mapping[str, str]
 
 _FLOORS = ("raw-array", "null")
 _ROW = 0.25
@@ -61,7 +61,9 @@ class Frame:
 def draw_rows(run: Run, cells: Sequence[Cell], panels: Panels, title: str) -> Drawn | None:
     """The cells' values in the panels that have any; None if no value is above zero."""
     kept = [
-        (metric, name) for metric, name in panels if any(value_of(cell, metric) for cell in cells)
+        (metric, name)
+        for metric, name in panels.items()
+        if any(value_of(cell, metric) for cell in cells)
     ]
     if not kept:
         return None

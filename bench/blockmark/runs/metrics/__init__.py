@@ -17,6 +17,7 @@ __all__ = [
     "Direction",
     "Kind",
     "Metric",
+    "label_of",
     "metric_of",
     "split_address",
 ]
@@ -64,3 +65,14 @@ def metric_of(address: str) -> Metric | None:
     if row is not None and quantile is not None and row.kind != "distribution":
         raise ValueError(f"{address}: {name} is one value, it has no quantiles")
     return row
+
+
+def label_of(address: str) -> str:
+    """What people call a metric or a quantile: `pack`, `step latency p99`.
+
+    What is not in the table is called by its address. Raises ValueError as `metric_of` does.
+    """
+    row = metric_of(address)
+    if row is None:
+        return address
+    return " ".join([row.label, *address.split(".", 1)[1:]])

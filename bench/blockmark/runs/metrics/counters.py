@@ -26,6 +26,7 @@ class Counter:
     """
 
     name: str
+    label: str
     unit: str
     direction: Direction | None
     top: str
@@ -33,77 +34,27 @@ class Counter:
     meaning: str
 
 
+# fmt: off
 COUNTERS = (
-    Counter("instructions_per_op", "count", "lower", "instructions", "", "Instructions executed"),
-    Counter("cycles_per_op", "count", "lower", "cycles", "", "Core cycles, user space only"),
-    Counter("ipc", "ratio", "higher", "instructions", "cycles", "Instructions per cycle"),
-    Counter("branches_per_op", "count", "lower", "branches", "", "Branches executed"),
-    Counter(
-        "branch_misses_per_op",
-        "count",
-        "lower",
-        "branch_misses",
-        "",
-        "Branches whose way or target was predicted wrongly",
-    ),
-    Counter("l1d_loads_per_op", "count", "lower", "l1d_loads", "", "Loads of data"),
-    Counter(
-        "l1d_misses_per_op",
-        "count",
-        "lower",
-        "l1d_misses",
-        "",
-        "Loads that the first-level data cache did not hold",
-    ),
-    Counter(
-        "l1d_miss_rate",
-        "share",
-        "lower",
-        "l1d_misses",
-        "l1d_loads",
-        "The share of loads that miss; it changes with compiler flags, misses per operation do not",
-    ),
-    Counter("l1d_stores_per_op", "count", "lower", "l1d_stores", "", "Stores of data"),
-    Counter(
-        "l1d_store_misses_per_op",
-        "count",
-        "lower",
-        "l1d_store_misses",
-        "",
-        "Stores to lines that the first-level data cache did not hold",
-    ),
-    Counter(
-        "l2_loads_per_op",
-        "count",
-        "lower",
-        "l2_loads",
-        "",
-        "References to the second level, as AMD counts them",
-    ),
-    Counter(
-        "l2_misses_per_op",
-        "count",
-        "lower",
-        "l2_misses",
-        "",
-        "References that the second level did not hold, as AMD counts them",
-    ),
-    Counter(
-        "l2_miss_rate", "share", "lower", "l2_misses", "l2_loads", "The share of these that miss"
-    ),
-    Counter("ll_loads_per_op", "count", "lower", "ll_loads", "", "Loads that reach the last level"),
-    Counter(
-        "ll_misses_per_op",
-        "count",
-        "lower",
-        "ll_misses",
-        "",
-        "Loads that the last level did not hold: they go to memory",
-    ),
-    Counter(
-        "ll_miss_rate", "share", "lower", "ll_misses", "ll_loads", "The share of these that miss"
-    ),
+    #       name, label, unit, direction, top, bottom, meaning
+    Counter("instructions_per_op",     "instructions",     "count", "lower",  "instructions",     "",          "Instructions executed"),
+    Counter("cycles_per_op",           "cycles",           "count", "lower",  "cycles",           "",          "Core cycles, user space only"),
+    Counter("ipc",                     "IPC",              "ratio", "higher", "instructions",     "cycles",    "Instructions per cycle"),
+    Counter("branches_per_op",         "branches",         "count", "lower",  "branches",         "",          "Branches executed"),
+    Counter("branch_misses_per_op",    "br. misses",       "count", "lower",  "branch_misses",    "",          "Branches whose way or target was predicted wrongly"),
+    Counter("l1d_loads_per_op",        "loads",            "count", "lower",  "l1d_loads",        "",          "Loads of data"),
+    Counter("l1d_misses_per_op",       "L1D misses",       "count", "lower",  "l1d_misses",       "",          "Loads that the first-level data cache did not hold"),
+    Counter("l1d_miss_rate",           "L1D rate",         "share", "lower",  "l1d_misses",       "l1d_loads", "The share of loads that miss; it changes with compiler flags, misses per operation do not"),
+    Counter("l1d_stores_per_op",       "stores",           "count", "lower",  "l1d_stores",       "",          "Stores of data"),
+    Counter("l1d_store_misses_per_op", "L1D store misses", "count", "lower",  "l1d_store_misses", "",          "Stores to lines that the first-level data cache did not hold"),
+    Counter("l2_loads_per_op",         "L2 loads",         "count", "lower",  "l2_loads",         "",          "References to the second level, as AMD counts them"),
+    Counter("l2_misses_per_op",        "L2 misses",        "count", "lower",  "l2_misses",        "",          "References that the second level did not hold, as AMD counts them"),
+    Counter("l2_miss_rate",            "L2 rate",          "share", "lower",  "l2_misses",        "l2_loads",  "The share of these that miss"),
+    Counter("ll_loads_per_op",         "LL loads",         "count", "lower",  "ll_loads",         "",          "Loads that reach the last level"),
+    Counter("ll_misses_per_op",        "LL misses",        "count", "lower",  "ll_misses",        "",          "Loads that the last level did not hold: they go to memory"),
+    Counter("ll_miss_rate",            "LL rate",          "share", "lower",  "ll_misses",        "ll_loads",  "The share of these that miss"),
 )
+# fmt: on
 # What a source can count, in the order in which it is counted.
 EVENTS = tuple(dict.fromkeys(name for row in COUNTERS for name in (row.top, row.bottom) if name))
 
@@ -126,13 +77,14 @@ def rows(costs: Sequence[Metric]) -> list[Metric]:
             found.append(
                 Metric(
                     f"{operation}_{counter.name}",
+                    f"{cost.label}: {counter.label}",
                     counter.unit,
                     "counters",
                     kind,
                     counter.direction,
+                    "counter",
                     f"{counter.top} / {bottom}, in a pass without a clock",
                     f"{counter.meaning}; of what {cost.name} times",
-                    "counter",
                 )
             )
     return found

@@ -13,6 +13,7 @@ Direction = Literal["lower", "higher"]
 class Metric:
     """One row of the table.
 
+    `label` is what people call it: titles of columns, rows, panels and axes are made of it.
     `unit` is `ns`, `share` (a fraction of one), `ratio`, `bytes`, `blocks`, `1/s` or
     `count`. `model` is the part of the measurement that it comes from.
     `kind` decides how rounds become one value (see `estimate`): a *cost* is timed
@@ -26,10 +27,11 @@ class Metric:
     """
 
     name: str
+    label: str
     unit: str
     model: str
     kind: Kind
     direction: Direction | None
+    source: str
     formula: str
     meaning: str
-    source: str

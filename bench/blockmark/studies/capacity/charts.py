@@ -8,6 +8,7 @@ from blockmark.report.numbers import count, significant, with_unit
 from blockmark.report.picture import Drawn
 from blockmark.report.plots.style import INK, WIDTH, drawn, new_figure
 from blockmark.report.setting import number
+from blockmark.runs.metrics import label_of
 from blockmark.runs.model import Run, Setting
 
 from .memory import paged_requests, reserved_requests
@@ -15,13 +16,13 @@ from .memory import paged_requests, reserved_requests
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-# Metric, word, colour: what is used stands out, what is lost is warm, what is free is pale.
+# Metric and colour: what is used stands out, what is lost is warm, what is free is pale.
 _PARTS = (
-    ("memory_utilisation", "written", "#0072B2"),
-    ("reserved_share", "reserved, will be written", "#9ecae9"),
-    ("internal_waste_share", "lost inside", "#D55E00"),
-    ("external_waste_share", "lost in holes", "#E69F00"),
-    ("free_share", "free", "#e4e4e4"),
+    ("memory_utilisation", "#0072B2"),
+    ("reserved_share", "#9ecae9"),
+    ("internal_waste_share", "#D55E00"),
+    ("external_waste_share", "#E69F00"),
+    ("free_share", "#e4e4e4"),
 )
 _LENGTHS = (80, 128, 256, 512, 1024, 2048, 4096, 8192)
 _BLOCK = 16
@@ -44,7 +45,7 @@ def draw_memory(run: Run, setting: Setting, title: str) -> Drawn | None:
     axes = figure.add_axes((0.27, 0.62 / height, 0.62, (height - 1.75) / height))
     starts = [0.0] * len(cells)
     places = range(len(cells))
-    for metric, label, color in _PARTS:
+    for metric, color in _PARTS:
         widths = []
         for cell in cells:
             value = cell.metric(metric)
@@ -52,7 +53,7 @@ def draw_memory(run: Run, setting: Setting, title: str) -> Drawn | None:
         # No name for what no bar has.
         if max(widths) < _LEAST_SEEN:
             continue
-        axes.barh(places, widths, left=starts, color=color, label=label, height=0.72)
+        axes.barh(places, widths, left=starts, color=color, label=label_of(metric), height=0.72)
         starts = [start + width for start, width in zip(starts, widths, strict=True)]
     for place, cell in zip(places, cells, strict=True):
         value = cell.metric("concurrent_requests_mean")

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from blockmark.report.numbers import count, exact, percent, significant, with_unit
 from blockmark.report.picture import Drawn
 from blockmark.report.setting import number, setting_name, word
-from blockmark.report.study_table import StudyColumn, study_table
+from blockmark.report.study_table import study_table
 from blockmark.report.sweep import Sweep
 from blockmark.report.table import Table
 from blockmark.runs.model import Cell, Run, Setting
@@ -27,20 +27,20 @@ METHOD = (
     "request waits (saturated), or in which one runs (timed)."
 )
 _MEMORY = (
-    StudyColumn("memory_utilisation", "used"),
-    StudyColumn("reserved_share", "reserved"),
-    StudyColumn("internal_waste_share", "internal"),
-    StudyColumn("external_waste_share", "external"),
-    StudyColumn("free_share", "free"),
+    "memory_utilisation",
+    "reserved_share",
+    "internal_waste_share",
+    "external_waste_share",
+    "free_share",
 )
 _REQUESTS = (
-    StudyColumn("concurrent_requests_mean", "at once"),
-    StudyColumn("concurrent_requests_peak", "peak"),
-    StudyColumn("preemptions_per_1000_requests", "preempted per 1,000"),
-    StudyColumn("recomputed_tokens_share", "recomputed"),
-    StudyColumn("shared_saving_share", "saved by sharing"),
-    StudyColumn("requests_not_served", "not served"),
-    StudyColumn("block_table_bytes_mean", "tables"),
+    "concurrent_requests_mean",
+    "concurrent_requests_peak",
+    "preemptions_per_1000_requests",
+    "recomputed_tokens_share",
+    "shared_saving_share",
+    "requests_not_served",
+    "block_table_bytes_mean",
 )
 
 

@@ -9,7 +9,7 @@ from blockmark.report.compared import factor, ratio_between, shown_less
 from blockmark.report.numbers import count, percent, significant, with_unit
 from blockmark.report.picture import Drawn
 from blockmark.report.setting import number
-from blockmark.report.study_table import StudyColumn, study_table
+from blockmark.report.study_table import study_table
 from blockmark.report.sweep import Sweep
 from blockmark.report.table import Table
 from blockmark.runs.model import Cell, Run, Setting
@@ -27,36 +27,36 @@ METHOD = (
     "Engines in Python are timed by the process's CPU time."
 )
 _THREADS = (
-    StudyColumn("pairs_per_s", "pairs/s", titled=True),
-    StudyColumn("pair_ns", "pair"),
-    StudyColumn("take_latency_undisturbed_ns.p50", "take p50"),
-    StudyColumn("take_latency_undisturbed_ns.p99", "p99"),
-    StudyColumn("take_latency_undisturbed_ns.p99.9", "p99.9"),
-    StudyColumn("take_latency_ns.p99.9", "all p99.9"),
-    StudyColumn("cpu_ns_per_pair", "CPU/pair"),
-    StudyColumn("fairness", "fairness"),
-    StudyColumn("voluntary_switches_per_s", "sleeps/s", titled=True),
-    StudyColumn("kernel_share", "kernel"),
-    StudyColumn("waited_share", "waited"),
-    StudyColumn("stranded_blocks", "stranded", titled=True),
-    StudyColumn("overlap_share", "overlap"),
+    "pairs_per_s",
+    "pair_ns",
+    "take_latency_undisturbed_ns.p50",
+    "take_latency_undisturbed_ns.p99",
+    "take_latency_undisturbed_ns.p99.9",
+    "take_latency_ns.p99.9",
+    "cpu_ns_per_pair",
+    "fairness",
+    "voluntary_switches_per_s",
+    "kernel_share",
+    "waited_share",
+    "stranded_blocks",
+    "overlap_share",
 )
 _COROUTINES = (
-    StudyColumn("cpu_ns_per_pair", "CPU/pair"),
-    StudyColumn("pairs_per_s", "pairs/s", titled=True),
-    StudyColumn("waited_share", "waited"),
-    StudyColumn("kernel_share", "kernel"),
-    StudyColumn("take_latency_ns.p50", "allocate p50"),
-    StudyColumn("take_latency_ns.p99", "p99"),
-    StudyColumn("take_latency_ns.p99.9", "p99.9"),
+    "cpu_ns_per_pair",
+    "pairs_per_s",
+    "waited_share",
+    "kernel_share",
+    "take_latency_ns.p50",
+    "take_latency_ns.p99",
+    "take_latency_ns.p99.9",
 )
 _RATES = (
-    StudyColumn("cpu_share_at_rate", "of a core"),
-    StudyColumn("pairs_per_s", "served/s", titled=True),
-    StudyColumn("take_latency_ns.p50", "take p50"),
-    StudyColumn("take_latency_ns.p90", "p90"),
-    StudyColumn("take_latency_ns.p99", "p99"),
-    StudyColumn("voluntary_switches_per_s", "sleeps/s", titled=True),
+    "cpu_share_at_rate",
+    "pairs_per_s",
+    "take_latency_ns.p50",
+    "take_latency_ns.p90",
+    "take_latency_ns.p99",
+    "voluntary_switches_per_s",
 )
 _LEGEND_THREADS = (
     "p50 to p99.9: time of a take in windows in which all threads ran, below 30 ns that of the "
@@ -183,11 +183,11 @@ def _most_at_once(settings: Sequence[Setting]) -> float | None:
 
 def _parts(
     settings: Sequence[Setting],
-) -> list[tuple[str, tuple[StudyColumn, ...], list[Setting]]]:
+) -> list[tuple[str, tuple[str, ...], list[Setting]]]:
     """Settings that belong in one table, with its caption and columns."""
-    found: dict[tuple[str, tuple[StudyColumn, ...]], list[Setting]] = {}
+    found: dict[tuple[str, tuple[str, ...]], list[Setting]] = {}
     for setting in settings:
-        key: tuple[str, tuple[StudyColumn, ...]]
+        key: tuple[str, tuple[str, ...]]
         if _number(setting, "request_rate"):
             key = "At stated request rates", _RATES
         elif _number(setting, "coroutines"):

@@ -8,7 +8,7 @@ from blockmark.report.compared import factor
 from blockmark.report.numbers import count, counted, percent, with_unit
 from blockmark.report.picture import Drawn
 from blockmark.report.setting import number
-from blockmark.report.study_table import StudyColumn, study_table
+from blockmark.report.study_table import study_table
 from blockmark.report.sweep import Sweep
 from blockmark.report.table import Table
 from blockmark.runs.model import Cell, Run, Setting
@@ -22,10 +22,10 @@ METHOD = (
     "one thread is measured in the same process."
 )
 _COLUMNS = (
-    StudyColumn("write_ns", "a write"),
-    StudyColumn("write_alone_ns", "alone"),
-    StudyColumn("sharing_slowdown", "times slower"),
-    StudyColumn("write_overlap_share", "overlap"),
+    "write_ns",
+    "write_alone_ns",
+    "sharing_slowdown",
+    "write_overlap_share",
 )
 # Two threads of one core hand a line over within their own first-level cache.
 _ONE_CORE_NS = 40.0

@@ -9,7 +9,7 @@ from blockmark.report.numbers import percent, with_unit
 from blockmark.report.order import value_of
 from blockmark.report.picture import Drawn
 from blockmark.report.setting import load_line, setting_name
-from blockmark.report.study_table import StudyColumn, study_table
+from blockmark.report.study_table import study_table
 from blockmark.report.sweep import Sweep
 from blockmark.report.table import Table
 from blockmark.runs.model import Cell, Run, Setting
@@ -22,11 +22,11 @@ METHOD = (
 )
 
 _COLUMNS = (
-    StudyColumn("batch_pack_ns", "pack"),
-    StudyColumn("sent_bytes", "sent"),
-    StudyColumn("sent_copies", "copies"),
-    StudyColumn("transfer_ns", "transfer, model"),
-    StudyColumn("pack_and_transfer_ns", "both, model"),
+    "batch_pack_ns",
+    "sent_bytes",
+    "sent_copies",
+    "transfer_ns",
+    "pack_and_transfer_ns",
 )
 
 

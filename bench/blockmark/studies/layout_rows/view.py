@@ -8,7 +8,7 @@ from blockmark.report.compared import factor, ratio_between
 from blockmark.report.numbers import count, counted, times
 from blockmark.report.order import value_of
 from blockmark.report.picture import Drawn
-from blockmark.report.study_table import StudyColumn, study_table
+from blockmark.report.study_table import study_table
 from blockmark.report.sweep import Sweep
 from blockmark.report.table import Table
 from blockmark.runs.model import Cell, Run, Setting
@@ -21,12 +21,12 @@ METHOD = (
 )
 
 _COLUMNS = (
-    StudyColumn("lines_per_row", "lines"),
-    StudyColumn("slab_bytes", "table"),
-    StudyColumn("entry_read_ns", "entry"),
-    StudyColumn("row_read_ns", "row"),
-    StudyColumn("row_load_ns", "independent"),
-    StudyColumn("row_pack_ns", "row to int32"),
+    "lines_per_row",
+    "slab_bytes",
+    "entry_read_ns",
+    "row_read_ns",
+    "row_load_ns",
+    "row_pack_ns",
 )
 
 

@@ -9,6 +9,7 @@ from blockmark.report.plots.looks import FLOOR, looks
 from blockmark.report.plots.style import drawn, new_figure, short_name
 from blockmark.report.plots.ticks import log_ticks
 from blockmark.report.sweep import Sweep
+from blockmark.runs.metrics import label_of
 from blockmark.runs.model import Run
 
 
@@ -32,7 +33,7 @@ def draw_factors(run: Run, sweep: Sweep, title: str) -> Drawn | None:
             if not points or (modelled and info is not run.implementations[0]):
                 continue
             found = True
-            label = "GPU step, model" if modelled else f"append, {short_name(info.name)}"
+            label = label_of(address) if modelled else f"append, {short_name(info.name)}"
             axes.plot(
                 [place for place, _ in points],
                 [value for _, value in points],

@@ -8,7 +8,7 @@ from blockmark.report.numbers import count, exact, significant, times, with_unit
 from blockmark.report.order import value_of
 from blockmark.report.picture import Drawn
 from blockmark.report.setting import load_line
-from blockmark.report.study_table import StudyColumn, study_table
+from blockmark.report.study_table import study_table
 from blockmark.report.sweep import Sweep
 from blockmark.report.table import Table
 from blockmark.runs.model import Cell, Run, Setting
@@ -24,18 +24,18 @@ METHOD = (
 )
 
 _COLUMNS = (
-    StudyColumn("right_ns", "right"),
-    StudyColumn("wrong_ns", "wrong"),
-    StudyColumn("mistake_factor", "factor"),
-    StudyColumn("copies_per_append", "copies"),
-    StudyColumn("right_copies_per_append", "copies right"),
-    StudyColumn("heap_allocations_per_step", "allocs"),
-    StudyColumn("searched_per_block", "searched"),
-    StudyColumn("lost_updates", "lost of 2"),
-    StudyColumn("transfers_per_step", "transfers"),
-    StudyColumn("peak_extra_blocks", "extra"),
-    StudyColumn("gpu_step_factor", "GPU step, model", titled=True),
-    StudyColumn("factor_with_transfer", "with transfer, model", titled=True),
+    "right_ns",
+    "wrong_ns",
+    "mistake_factor",
+    "copies_per_append",
+    "right_copies_per_append",
+    "heap_allocations_per_step",
+    "searched_per_block",
+    "lost_updates",
+    "transfers_per_step",
+    "peak_extra_blocks",
+    "gpu_step_factor",
+    "factor_with_transfer",
 )
 # From here on a share of an operation's time is worth a word.
 _HALVED = 2.0
