@@ -12,14 +12,14 @@ import pytest
 from blockmark.report.answers import answers
 from blockmark.report.console import print_run
 from blockmark.report.counter_source import source_words
-from blockmark.report.counter_table import (
+from blockmark.report.gaps import general_gaps, unmeasured_metrics
+from blockmark.report.markdown import render_main_table, render_report
+from blockmark.report.tables.counters import (
     counter_tables,
     operation_counter_tables,
     step_counter_tables,
 )
-from blockmark.report.gaps import general_gaps, unmeasured_metrics
-from blockmark.report.markdown import render_main_table, render_report
-from blockmark.report.table import Entry, Row, Table
+from blockmark.report.tables.model import Entry, Row, Table
 from blockmark.runs.codec import parse_run
 from blockmark.runs.metrics import METRICS
 from cli import blockmark

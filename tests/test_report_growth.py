@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from blockmark.report.growth import PACK_ROW, TAKE_GIVE, amount, lines_of, packed_rows
-from blockmark.report.growth_table import report_tables, screen_tables
 from blockmark.report.leaders import leaders
 from blockmark.report.sweep import Sweep, sweeps
-from blockmark.report.table import Row, Table
+from blockmark.report.tables.along import report_tables, screen_tables
+from blockmark.report.tables.model import Row, Table
 from blockmark.runs.codec import parse_run
 from blockmark.runs.model import Run
 from run_factory import scalar

@@ -7,9 +7,8 @@ import re
 import pytest
 
 from blockmark.report.layout import cell_width, layout, wrap
-from blockmark.report.operation_table import operation_tables
-from blockmark.report.step_table import step_table
-from blockmark.report.table import Column, Entry, Group, Row, Table
+from blockmark.report.tables.cells import operation_tables, step_table
+from blockmark.report.tables.model import Column, Entry, Group, Row, Table
 from blockmark.runs.codec import parse_run
 from run_factory import make_run
 

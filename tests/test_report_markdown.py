@@ -11,7 +11,7 @@ from markdown_it.token import Token
 
 from blockmark.report.markdown import render_main_table, render_report, render_table
 from blockmark.report.picture import Picture
-from blockmark.report.step_table import step_table
+from blockmark.report.tables.cells import step_table
 from blockmark.runs.codec import parse_run
 from golden_text import assert_golden
 from run_factory import find_cell, make_run

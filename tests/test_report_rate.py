@@ -12,10 +12,11 @@ from blockmark.report.picture import Picture
 from blockmark.report.plots import draw_pictures
 from blockmark.report.plots.rate import curves_of, gaps
 from blockmark.report.rate_findings import rate_findings
-from blockmark.report.rate_table import rate_sweep_tables, rate_tables
 from blockmark.report.rates import rate_sweeps
 from blockmark.report.sweep import sweeps
-from blockmark.report.table import Entry, Row, Table
+from blockmark.report.tables.along import rate_sweep_tables
+from blockmark.report.tables.cells import rate_tables
+from blockmark.report.tables.model import Entry, Row, Table
 from blockmark.runs.codec import parse_run
 from rate_run_factory import make_rate_run, rate_cell, unavailable
 from run_factory import make_run, scalar
@@ -118,10 +119,12 @@ def test_where_waiting_is_no_spinning_its_own_cost_stands_beside(
     table = tables(make_rate_run(pacing=pacing, between=between))["paced"]
     assert table.notes[0] == words
     titles = [column.title for column in table.columns]
-    assert titles[2:4] == ["CPU %", "no-op %"]
-    assert "no-op %" not in [column.title for column in tables(make_rate_run())["paced"].columns]
+    assert titles[2:4] == ["CPU %", "no-op CPU %"]
+    assert "no-op CPU %" not in [
+        column.title for column in tables(make_rate_run())["paced"].columns
+    ]
     own = {"sleep": "5.20", "hybrid": "7.30"}[pacing]
-    assert entry_of(table, "hash-map/cpp", "no-op %").text == own
+    assert entry_of(table, "hash-map/cpp", "no-op CPU %").text == own
 
 
 @pytest.mark.parametrize(
@@ -181,9 +184,9 @@ def test_lateness_and_latency_are_in_one_unit_and_mean_nothing_when_saturated() 
     late["quantiles"]["max"] |= {"value": 2_310_000.0, "low": 1e6, "high": 2_310_000.0}
     late["quantiles"]["p99"] = {"value": None, "unavailable": "needs 1000 samples a round"}
     table = tables(content)["times"]
-    assert table.corner == "times at 2,000/s, us"
-    assert entry_of(table, "flat-stack/cpp", "late max").text == "2,310"
-    assert entry_of(table, "flat-stack/cpp", "late p99").missing
+    assert table.corner == "times at 2,000/s"
+    assert entry_of(table, "flat-stack/cpp", "max us").text == "2,310"
+    assert entry_of(table, "flat-stack/cpp", "p99 us").missing
     saturated = tables(content, 50_000)["times"]
     assert {entry.text for entry in row_of(saturated, "vector/py").entries} == {"grows"}
 

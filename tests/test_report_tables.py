@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 
-from blockmark.report.operation_table import operation_tables
-from blockmark.report.step_table import step_table
-from blockmark.report.table import Entry, Row, Table
+from blockmark.report.tables.cells import operation_tables, step_table
+from blockmark.report.tables.model import Entry, Row, Table
 from blockmark.runs.codec import parse_run
 from blockmark.runs.floors import control_of
 from run_factory import find_cell, make_run, scalar

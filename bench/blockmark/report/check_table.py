@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from blockmark.report.numbers import ABSENT, Scale, count, scale_for, significant
 from blockmark.report.setting import number
-from blockmark.report.table import Column, Entry, Group, Row, Table, without_empty_columns
+from blockmark.report.tables.model import Column, Entry, Group, Row, Table, without_empty_columns
 from blockmark.verdict.check import CellVerdict, CheckResult
 
 _KINDS = {

@@ -12,16 +12,12 @@ from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING
 
 from blockmark.report.answers import answers
-from blockmark.report.counter_table import operation_counter_tables, step_counter_tables
 from blockmark.report.disturbance import disturbance
 from blockmark.report.gaps import general_gaps, unmeasured_along, unmeasured_metrics
-from blockmark.report.growth_table import has_long_titles, screen_tables
 from blockmark.report.ladder import short_ladder_tables
 from blockmark.report.layout import Line, Role, cell_width, layout, wrap
 from blockmark.report.leaders import leaders
 from blockmark.report.load import common_sentence, load_sentence, load_table
-from blockmark.report.operation_table import operation_tables
-from blockmark.report.rate_table import rate_sweep_tables, rate_tables
 from blockmark.report.rates import is_of_rates
 from blockmark.report.setting import (
     conditions,
@@ -33,10 +29,12 @@ from blockmark.report.setting import (
     verification,
 )
 from blockmark.report.sheet import Sheet
-from blockmark.report.step_table import step_table
 from blockmark.report.study import StudyView, view_of
 from blockmark.report.sweep import Sweep, in_run_order, sweeps
-from blockmark.report.table import Table
+from blockmark.report.tables.along import has_long_titles, rate_sweep_tables, screen_tables
+from blockmark.report.tables.cells import operation_tables, rate_tables, step_table
+from blockmark.report.tables.counters import operation_counter_tables, step_counter_tables
+from blockmark.report.tables.model import Table
 from blockmark.runs.errors import one_line
 from blockmark.runs.model import Run, Setting
 

@@ -14,7 +14,7 @@ from blockmark.report.compared import between, ratio_between
 from blockmark.report.floors import floor_mark
 from blockmark.report.numbers import count, counted, times
 from blockmark.report.order import value_of
-from blockmark.report.step_table import step_rate
+from blockmark.report.tables.cells import step_rate
 from blockmark.runs.model import CallStyle, Cell, ImplementationInfo, Run, Setting, SettingKey
 from blockmark.verdict.headline import METRIC, Crossing, Headline, Structure, headlines
 from blockmark.verdict.stats import ROUNDS_A_SIDE, Ratio

@@ -12,6 +12,8 @@ _NOTES = {
     "*": f"* below resolution: not above the empty loop by {SPREADS:.0f} times that loop's spread.",
     "**": "** below its floor (the empty loop, or the same work on a plain array): of the cost, "
     "and of a ratio formed with it, nothing is known but that it is small.",
+    "~": "~ fell behind a rate that short loops held: pre-empted, or held up by what ran between "
+    "the steps. The share is too high, if anything.",
 }
 
 
@@ -37,5 +39,5 @@ def joint_mark(*marks: str) -> str:
 
 
 def mark_notes(marks: Iterable[str]) -> list[str]:
-    """What the marks of a table mean, each once."""
-    return [_NOTES[mark] for mark in sorted(set(marks)) if mark]
+    """What the marks of a table mean, each once; some marks are explained elsewhere."""
+    return [_NOTES[mark] for mark in sorted(set(marks)) if mark in _NOTES]

@@ -11,9 +11,10 @@ from dataclasses import dataclass, replace
 
 from blockmark.report.floors import joint_mark, mark_notes
 from blockmark.report.growth import TAKE_GIVE, Quantity, amount
-from blockmark.report.growth_table import quantity_mark
 from blockmark.report.numbers import Scale, scale_for, times
-from blockmark.report.table import Column, Entry, Group, Row, Table, measured
+from blockmark.report.tables.along import quantity_mark
+from blockmark.report.tables.build import measured
+from blockmark.report.tables.model import Column, Entry, Group, Row, Table
 from blockmark.runs.model import CallStyle, MetricValue, Run, Setting
 from blockmark.verdict.headline import without_call_style
 

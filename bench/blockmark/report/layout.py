@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from blockmark.report.table import Column, Entry, Group, Row, Table
+from blockmark.report.tables.model import Column, Entry, Group, Row, Table
 
 Role = Literal["plain", "head", "group", "name", "control", "message"]
 # A line is pieces of text with their roles; the medium decides what a role looks like.

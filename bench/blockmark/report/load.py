@@ -15,7 +15,7 @@ from blockmark.report.gaps import merged, same_words
 from blockmark.report.numbers import count, counted, exact, percent, with_unit
 from blockmark.report.setting import number, word
 from blockmark.report.sweep import Sweep, ranges
-from blockmark.report.table import Column, Entry, Group, Row, Table
+from blockmark.report.tables.model import Column, Entry, Group, Row, Table
 from blockmark.runs.model import Setting
 
 _WORKLOADS = {

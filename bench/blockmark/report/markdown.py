@@ -12,19 +12,15 @@ from urllib.parse import quote
 
 from blockmark.report.answers import answers
 from blockmark.report.counter_source import method_words, parts_of, run_source_words
-from blockmark.report.counter_table import counter_tables
 from blockmark.report.disturbance import disturbance
 from blockmark.report.escape import cell
 from blockmark.report.findings import Finding, share_range
 from blockmark.report.gaps import general_gaps, unmeasured_cells, unmeasured_metrics
-from blockmark.report.growth_table import report_tables
 from blockmark.report.ladder import engines_of, ladder_tables
 from blockmark.report.leaders import leaders
 from blockmark.report.load import common_sentence, load_rows, load_table, trace_name
 from blockmark.report.numbers import ABSENT, UNAVAILABLE
-from blockmark.report.operation_table import OPERATIONS, operation_tables
 from blockmark.report.picture import Picture
-from blockmark.report.rate_table import rate_sweep_tables, rate_tables
 from blockmark.report.rates import is_of_rates
 from blockmark.report.setting import (
     conditions,
@@ -37,10 +33,13 @@ from blockmark.report.setting import (
     verification,
 )
 from blockmark.report.sheet import Sheet
-from blockmark.report.step_table import STEP_METRICS, step_table
 from blockmark.report.study import StudyView, view_of, workload_of
 from blockmark.report.sweep import MOST_SHOWN, Sweep, in_run_order, sweeps
-from blockmark.report.table import Column, Entry, Row, Table
+from blockmark.report.tables.along import rate_sweep_tables, report_tables
+from blockmark.report.tables.cells import operation_tables, rate_tables, step_table
+from blockmark.report.tables.counters import counter_tables
+from blockmark.report.tables.declared import OPERATIONS, STEP_METRICS
+from blockmark.report.tables.model import Column, Entry, Row, Table
 from blockmark.report.versions import commit_words, run_title, version_lines
 from blockmark.runs.histogram import PERMILLE
 from blockmark.runs.metrics import METRICS

@@ -9,7 +9,7 @@ from blockmark.report.findings import Finding
 from blockmark.report.numbers import count, percent, significant
 from blockmark.report.order import value_of
 from blockmark.report.rates import is_disturbed, is_saturated
-from blockmark.report.step_table import step_rate
+from blockmark.report.tables.cells import step_rate
 from blockmark.runs.model import Cell, Run, Setting
 
 # A sentence that lists more than this many is no longer read.

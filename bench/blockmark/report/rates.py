@@ -16,6 +16,7 @@ from blockmark.runs.model import Cell, Run, Setting, canonical
 AXIS = "step_rate"
 # A loop that reaches a smaller share of its intended steps is saturated.
 HELD = 0.99
+SATURATED = "saturated"
 
 
 def is_of_rates(sweep: Sweep) -> bool:

@@ -10,7 +10,7 @@ from typing import Protocol, cast
 
 from blockmark.report.picture import Drawn
 from blockmark.report.sweep import Sweep
-from blockmark.report.table import Table
+from blockmark.report.tables.model import Table
 from blockmark.rooms import STUDIES, part_of
 from blockmark.runs.model import Run, Setting
 

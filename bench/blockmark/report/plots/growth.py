@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from blockmark.report.growth import DRAWN, TABLES, Line, Quantity, floors_of, lines_of
-from blockmark.report.growth_table import quantity_mark
 from blockmark.report.numbers import Scale, scale_for, with_unit
 from blockmark.report.picture import Drawn
 from blockmark.report.plots.looks import FLOOR, Look, looks
@@ -16,6 +15,7 @@ from blockmark.report.plots.style import INK, WIDTH, drawn, new_figure, short_na
 from blockmark.report.plots.ticks import log_ticks
 from blockmark.report.setting import number
 from blockmark.report.sweep import Sweep, ranges
+from blockmark.report.tables.along import quantity_mark
 from blockmark.runs.model import CallStyle, MetricValue, Run
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from blockmark.report.numbers import count, percent, significant
 from blockmark.report.setting import number
-from blockmark.report.table import Column, Entry, Group, Row, Table
+from blockmark.report.tables.model import Column, Entry, Group, Row, Table
 from blockmark.runs.model import Run, Setting
 
 from .memory import (

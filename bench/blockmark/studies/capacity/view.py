@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from blockmark.report.numbers import count, exact, percent, significant, with_unit
 from blockmark.report.picture import Drawn
 from blockmark.report.setting import number, setting_name, word
-from blockmark.report.study_table import study_table
 from blockmark.report.sweep import Sweep
-from blockmark.report.table import Table
+from blockmark.report.tables.cells import study_table
+from blockmark.report.tables.model import Table
 from blockmark.runs.model import Cell, Run, Setting
 
 from .claims_table import claims_table
@@ -27,21 +27,14 @@ METHOD = (
     "request waits (saturated), or in which one runs (timed)."
 )
 _MEMORY = (
-    "memory_utilisation",
-    "reserved_share",
-    "internal_waste_share",
-    "external_waste_share",
+    "memory_utilisation", "reserved_share", "internal_waste_share", "external_waste_share",
     "free_share",
-)
+)  # fmt: skip
 _REQUESTS = (
-    "concurrent_requests_mean",
-    "concurrent_requests_peak",
-    "preemptions_per_1000_requests",
-    "recomputed_tokens_share",
-    "shared_saving_share",
-    "requests_not_served",
+    "concurrent_requests_mean", "concurrent_requests_peak", "preemptions_per_1000_requests",
+    "recomputed_tokens_share", "shared_saving_share", "requests_not_served",
     "block_table_bytes_mean",
-)
+)  # fmt: skip
 
 
 def load_words(settings: Sequence[Setting]) -> str:

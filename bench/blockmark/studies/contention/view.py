@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from blockmark.report.compared import factor, ratio_between, shown_less
 from blockmark.report.numbers import count, percent, significant, with_unit
 from blockmark.report.picture import Drawn
 from blockmark.report.setting import number
-from blockmark.report.study_table import study_table
 from blockmark.report.sweep import Sweep
-from blockmark.report.table import Table
+from blockmark.report.tables.cells import study_table
+from blockmark.report.tables.model import Table
 from blockmark.runs.model import Cell, Run, Setting
 
 from .charts import LinePanel, TailPanel, draw_lines, draw_tails
@@ -27,37 +26,18 @@ METHOD = (
     "Engines in Python are timed by the process's CPU time."
 )
 _THREADS = (
-    "pairs_per_s",
-    "pair_ns",
-    "take_latency_undisturbed_ns.p50",
-    "take_latency_undisturbed_ns.p99",
-    "take_latency_undisturbed_ns.p99.9",
-    "take_latency_ns.p99.9",
-    "cpu_ns_per_pair",
-    "fairness",
-    "voluntary_switches_per_s",
-    "kernel_share",
-    "waited_share",
-    "stranded_blocks",
-    "overlap_share",
-)
+    "pairs_per_s", "pair_ns", "take_latency_undisturbed_ns.p50", "take_latency_undisturbed_ns.p99",
+    "take_latency_undisturbed_ns.p99.9", "take_latency_ns.p99.9", "cpu_ns_per_pair", "fairness",
+    "voluntary_switches_per_s", "kernel_share", "waited_share", "stranded_blocks", "overlap_share",
+)  # fmt: skip
 _COROUTINES = (
-    "cpu_ns_per_pair",
-    "pairs_per_s",
-    "waited_share",
-    "kernel_share",
-    "take_latency_ns.p50",
-    "take_latency_ns.p99",
-    "take_latency_ns.p99.9",
-)
+    "cpu_ns_per_pair", "pairs_per_s", "waited_share", "kernel_share", "take_latency_ns.p50",
+    "take_latency_ns.p99", "take_latency_ns.p99.9",
+)  # fmt: skip
 _RATES = (
-    "cpu_share_at_rate",
-    "pairs_per_s",
-    "take_latency_ns.p50",
-    "take_latency_ns.p90",
-    "take_latency_ns.p99",
-    "voluntary_switches_per_s",
-)
+    "cpu_share_at_rate", "pairs_per_s", "take_latency_ns.p50", "take_latency_ns.p90",
+    "take_latency_ns.p99", "voluntary_switches_per_s",
+)  # fmt: skip
 _LEGEND_THREADS = (
     "p50 to p99.9: time of a take in windows in which all threads ran, below 30 ns that of the "
     "clock; all: over the whole stretch, disturbances included, as is kernel. sleeps: context "
@@ -87,11 +67,8 @@ def tables(run: Run, sweep: Sweep) -> list[Table]:
     """A table a think time with a group a number of threads; one of coroutines, one of rates."""
     made = []
     for caption, columns, settings in _parts(sweep.settings):
-        table = study_table(run, settings, columns, caption=caption)
-        groups = zip(table.groups, settings, strict=True)
-        named = tuple(replace(group, title=_title(setting)) for group, setting in groups)
         notes = (_LEGEND_THREADS,) if columns is _THREADS else ()
-        made.append(replace(table, groups=named, notes=notes))
+        made.append(study_table(run, settings, columns, caption=caption, named=_title, notes=notes))
     return made
 
 

@@ -8,9 +8,9 @@ from blockmark.report.compared import factor
 from blockmark.report.numbers import count, counted, percent, with_unit
 from blockmark.report.picture import Drawn
 from blockmark.report.setting import number
-from blockmark.report.study_table import study_table
 from blockmark.report.sweep import Sweep
-from blockmark.report.table import Table
+from blockmark.report.tables.cells import study_table
+from blockmark.report.tables.model import Table
 from blockmark.runs.model import Cell, Run, Setting
 
 from .charts import draw_bars

@@ -9,9 +9,9 @@ from blockmark.report.numbers import percent, with_unit
 from blockmark.report.order import value_of
 from blockmark.report.picture import Drawn
 from blockmark.report.setting import load_line, setting_name
-from blockmark.report.study_table import study_table
 from blockmark.report.sweep import Sweep
-from blockmark.report.table import Table
+from blockmark.report.tables.cells import study_table
+from blockmark.report.tables.model import Table
 from blockmark.runs.model import Cell, Run, Setting
 
 QUESTION = "In which form should the block tables of a step go to the device?"
@@ -22,12 +22,8 @@ METHOD = (
 )
 
 _COLUMNS = (
-    "batch_pack_ns",
-    "sent_bytes",
-    "sent_copies",
-    "transfer_ns",
-    "pack_and_transfer_ns",
-)
+    "batch_pack_ns", "sent_bytes", "sent_copies", "transfer_ns", "pack_and_transfer_ns",
+)  # fmt: skip
 
 
 def load_words(settings: Sequence[Setting]) -> str:

@@ -8,9 +8,9 @@ from blockmark.report.compared import factor, ratio_between
 from blockmark.report.numbers import count, counted, times
 from blockmark.report.order import value_of
 from blockmark.report.picture import Drawn
-from blockmark.report.study_table import study_table
 from blockmark.report.sweep import Sweep
-from blockmark.report.table import Table
+from blockmark.report.tables.cells import study_table
+from blockmark.report.tables.model import Table
 from blockmark.runs.model import Cell, Run, Setting
 
 QUESTION = "Does it matter for reading a block table where its rows lie in cache lines?"
@@ -21,13 +21,8 @@ METHOD = (
 )
 
 _COLUMNS = (
-    "lines_per_row",
-    "slab_bytes",
-    "entry_read_ns",
-    "row_read_ns",
-    "row_load_ns",
-    "row_pack_ns",
-)
+    "lines_per_row", "slab_bytes", "entry_read_ns", "row_read_ns", "row_load_ns", "row_pack_ns",
+)  # fmt: skip
 
 
 def load_words(settings: Sequence[Setting]) -> str:

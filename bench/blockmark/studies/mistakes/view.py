@@ -8,9 +8,9 @@ from blockmark.report.numbers import count, exact, significant, times, with_unit
 from blockmark.report.order import value_of
 from blockmark.report.picture import Drawn
 from blockmark.report.setting import load_line
-from blockmark.report.study_table import study_table
 from blockmark.report.sweep import Sweep
-from blockmark.report.table import Table
+from blockmark.report.tables.cells import study_table
+from blockmark.report.tables.model import Table
 from blockmark.runs.model import Cell, Run, Setting
 from blockmark.verdict.pairs import ratio_of
 
@@ -24,19 +24,10 @@ METHOD = (
 )
 
 _COLUMNS = (
-    "right_ns",
-    "wrong_ns",
-    "mistake_factor",
-    "copies_per_append",
-    "right_copies_per_append",
-    "heap_allocations_per_step",
-    "searched_per_block",
-    "lost_updates",
-    "transfers_per_step",
-    "peak_extra_blocks",
-    "gpu_step_factor",
-    "factor_with_transfer",
-)
+    "right_ns", "wrong_ns", "mistake_factor", "copies_per_append", "right_copies_per_append",
+    "heap_allocations_per_step", "searched_per_block", "lost_updates", "transfers_per_step",
+    "peak_extra_blocks", "gpu_step_factor", "factor_with_transfer",
+)  # fmt: skip
 # From here on a share of an operation's time is worth a word.
 _HALVED = 2.0
 

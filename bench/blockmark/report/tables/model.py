@@ -6,11 +6,11 @@ characters, Markdown in pipes; both show the same text, so a table is computed o
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
 
-from blockmark.report.numbers import ABSENT, interval, significant
-from blockmark.runs.model import MetricValue
+from blockmark.report.numbers import ABSENT
 
 # How a column's texts line up: numbers at the decimal point, where there is room.
 Kind = Literal["number", "right", "word"]
@@ -35,11 +35,12 @@ class Entry:
 @dataclass(frozen=True, slots=True)
 class Column:
     """One column. `is_name` says that the title is an implementation's name, which may be
-    broken into its parts where room is short."""
+    broken into its parts where room is short. `note` is what stands below a table for it."""
 
     title: str
     kind: Kind = "number"
     is_name: bool = False
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,46 +83,24 @@ class Table:
         return tuple(row for group in self.groups for row in group.rows)
 
 
-def measured(value: MetricValue | None, factor: float, *, mark: str = "") -> Entry:
-    """The entry of a metric, printed in `value * factor`; `-` if there is no such metric."""
-    if value is None:
-        return Entry()
-    if value.value is None:
-        return Entry(missing=True)
-    printed = value.value * factor
-    return Entry(significant(printed), _interval(value, factor), mark)
+def without_empty_columns(table: Table, *, only_numbers: bool = False) -> Table:
+    """The table without columns in which no row has anything to say.
 
-
-def _interval(value: MetricValue, factor: float) -> str:
-    if value.value is None or value.low is None or value.high is None:
-        return ""
-    if value.low == value.high and value.unit != "ns":
-        # A count on which all rounds agree is exact.
-        return ""
-    return interval(value.low * factor, value.high * factor, value.value * factor)
-
-
-def without_empty_columns(table: Table) -> Table:
-    """The table without columns in which no row has anything to say."""
+    With `only_numbers` also without those that say no more than that values are missing.
+    """
     kept = [
-        position
-        for position in range(len(table.columns))
-        if any(row.entries and row.entries[position] != Entry() for row in table.rows)
+        place
+        for place in range(len(table.columns))
+        if any(
+            each.text != ABSENT or (each.missing and not only_numbers)
+            for each in (row.entries[place] for row in table.rows if row.entries)
+        )
     ]
     groups = tuple(
-        Group(
-            group.title,
-            tuple(
-                Row(
-                    row.name,
-                    tuple(row.entries[position] for position in kept) if row.entries else (),
-                    row.message,
-                    row.control,
-                )
-                for row in group.rows
-            ),
-        )
-        for group in table.groups
+        replace(group, rows=tuple(_only(row, kept) for row in group.rows)) for group in table.groups
     )
-    columns = tuple(table.columns[position] for position in kept)
-    return Table(table.corner, columns, groups, table.notes, table.caption)
+    return replace(table, columns=tuple(table.columns[place] for place in kept), groups=groups)
+
+
+def _only(row: Row, places: Sequence[int]) -> Row:
+    return replace(row, entries=tuple(row.entries[place] for place in places if row.entries))
