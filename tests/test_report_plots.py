@@ -17,9 +17,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from blockmark.report.plots import draw_pictures
-from blockmark.report.plots.latency import tail
 from blockmark.report.plots.looks import looks
 from blockmark.report.plots.style import short_name
+from blockmark.report.plots.tails import tail
 from blockmark.report.plots.ticks import places
 from blockmark.runs.codec import parse_run
 from blockmark.runs.model import HistogramData, ImplementationInfo
@@ -344,7 +344,7 @@ def test_nothing_but_drawing_imports_matplotlib() -> None:
     script = (
         "import sys, io\n"
         "import blockmark.report.folder, blockmark.report.comparison, blockmark.report.plots\n"
-        "import blockmark.report.plots.cost, blockmark.report.plots.style\n"
+        "import blockmark.report.plots.settings, blockmark.report.plots.style\n"
         "from blockmark.report.console import print_run\n"
         "from blockmark.report.markdown import render_report\n"
         "from blockmark.runs.codec import parse_run\n"

@@ -110,8 +110,7 @@ def pictured(run: Run, sweep: Sweep) -> Sequence[Setting]:
 
 
 def _of_setting(run: Run, setting: Setting, taken: set[str]) -> Iterator[Picture]:
-    from blockmark.report.plots.cost import draw_costs
-    from blockmark.report.plots.latency import draw_latencies
+    from blockmark.report.plots.settings import draw_costs, draw_latencies
 
     draw = {"cost": draw_costs, "latency": draw_latencies}
     name = setting_name(run, setting)
@@ -128,7 +127,7 @@ def _of_setting(run: Run, setting: Setting, taken: set[str]) -> Iterator[Picture
 
 
 def _of_misses(run: Run, setting: Setting, place: str, tail: str) -> Iterator[Picture]:
-    from blockmark.report.plots.misses import draw_misses, sources_to_draw
+    from blockmark.report.plots.settings import draw_misses, sources_to_draw
 
     kind, caption = _MISSES
     for number, source in enumerate(sources_to_draw(run, setting)):

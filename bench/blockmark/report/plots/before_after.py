@@ -19,9 +19,8 @@ from blockmark.report.plots.rows import (
     beside,
     in_place_of_mark,
     new_frame,
-    panel_title,
 )
-from blockmark.report.plots.style import BAD, INK, drawn
+from blockmark.report.plots.style import BAD, INK, drawn, panel_title
 from blockmark.runs.metrics import label_of
 from blockmark.runs.model import Cell, Setting
 from blockmark.verdict.compare import CellChange, RunComparison

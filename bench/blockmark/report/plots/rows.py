@@ -6,7 +6,6 @@ The form of several pictures: a row is a cell, a panel a metric, and the cheap i
 from __future__ import annotations
 
 import re
-import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -16,7 +15,16 @@ from blockmark.report.numbers import Scale, scale_for, significant
 from blockmark.report.order import CALL_STYLES, by_call_style, value_of
 from blockmark.report.picture import Drawn
 from blockmark.report.plots.looks import FLOOR, Look, looks, tier_markers
-from blockmark.report.plots.style import BAD, FAINT, INK, WIDTH, drawn, new_figure, short_name
+from blockmark.report.plots.style import (
+    BAD,
+    FAINT,
+    INK,
+    WIDTH,
+    drawn,
+    new_figure,
+    panel_title,
+    short_name,
+)
 from blockmark.report.plots.ticks import log_ticks
 from blockmark.runs.metrics import metric_of
 from blockmark.runs.model import Cell, ImplementationInfo, MetricValue, Run
@@ -101,7 +109,7 @@ def _set_up(
     row = metric_of(metric)
     # Nanoseconds throughout a panel, or microseconds: never both.
     scale = scale_for(values, row.unit if row is not None else "", 0.1)
-    unit = f", {scale.label}" if scale.label not in ("", "count") else ""
+    unit = f", {scale.label}" if scale.label not in ("", "count", "ratio") else ""
     panel_title(axes, f"{name}{unit}")
     axes.set_xscale("log")
     low, high = min(values) * scale.factor, max(values) * scale.factor
@@ -115,13 +123,6 @@ def _set_up(
     log_ticks(axes.xaxis, most=4)
     axes.tick_params(axis="x", length=3)
     return scale
-
-
-def panel_title(axes: Axes, text: str) -> None:
-    """Above a panel, in two lines if it has to be."""
-    inches = axes.get_position().width * WIDTH
-    lines = textwrap.wrap(text, max(10, int(inches / 0.083)))
-    axes.set_title("\n".join(lines[:2]), loc="left", parse_math=False)
 
 
 def arrow(axes: Axes, x: float, y: float, color: str, *, right: bool) -> None:

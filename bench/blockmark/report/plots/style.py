@@ -12,6 +12,7 @@ from __future__ import annotations
 import io
 import os
 import tempfile
+import textwrap
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -22,6 +23,7 @@ from blockmark.report.picture import Drawn
 from blockmark.runs.errors import one_line
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 # Pixels an inch, and inches across: 850 pixels, the width of a page of text.
@@ -120,6 +122,13 @@ def new_figure(height: float, title: str) -> Figure:
         0.1 / WIDTH, 1 - 0.1 / height, title, va="top", size=10.5, weight="bold", parse_math=False
     )
     return figure
+
+
+def panel_title(axes: Axes, text: str) -> None:
+    """Above a panel, in two lines if it has to be."""
+    inches = axes.get_position().width * WIDTH
+    lines = textwrap.wrap(text, max(10, int(inches / 0.083)))
+    axes.set_title("\n".join(lines[:2]), loc="left", parse_math=False)
 
 
 def drawn(figure: Figure) -> Drawn:

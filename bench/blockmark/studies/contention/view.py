@@ -7,13 +7,14 @@ from collections.abc import Iterator, Sequence
 from blockmark.report.compared import factor, ratio_between, shown_less
 from blockmark.report.numbers import count, percent, significant, with_unit
 from blockmark.report.picture import Drawn
+from blockmark.report.plots.tails import draw_tails, tails_of
 from blockmark.report.setting import number
 from blockmark.report.sweep import Sweep
 from blockmark.report.tables.cells import study_table
 from blockmark.report.tables.model import Table
 from blockmark.runs.model import Cell, Run, Setting
 
-from .charts import LinePanel, TailPanel, draw_lines, draw_tails
+from .charts import MOST_PANELS, LinePanel, draw_over
 
 QUESTION = (
     "What does a pool of free blocks cost when several threads or coroutines share it, and which "
@@ -93,28 +94,27 @@ def draw(run: Run, sweep: Sweep) -> Iterator[tuple[str, str, str, Drawn]]:
             "threads",
             "pairs_per_s",
             tuple(group),
-            "threads",
-            "pairs of take and give a second",
-            most_at_once=_most_at_once(group),
+            "pairs a second",
+            _most_at_once(group),
         )
         for caption, _, group in _parts(threads)
     ]
     title = f"Throughput against threads: {place}"
-    if data := draw_lines(run, panels, title):
+    if data := draw_over(run, panels, title):
         yield "throughput", title, _THROUGHPUT, data
     title = f"Time to get blocks: {place}"
     proved = [one for one in threads if not one.facts.get("oversubscribed")]
     most = max((_number(one, "threads") for one in proved), default=0)
     tails = [
-        TailPanel(
+        (
             f"{_title(one)}, think {count(_number(one, 'think_ns'))} ns",
-            one,
-            "take_latency_undisturbed_ns",
+            tails_of(run.cells_of(one.key), "take_latency_undisturbed_ns"),
         )
         for one in proved
         if _number(one, "threads") == most > 1
     ]
-    if data := draw_tails(run, tails, title):
+    shown = [panel for panel in tails if panel[1]][:MOST_PANELS]
+    if data := draw_tails(run, shown, title, what="time to get blocks", thing="calls", clock=True):
         yield "latency", title, _TAILS, data
     yield from _draw_coroutines(run, sweep, place)
 
@@ -134,20 +134,11 @@ _TAILS = (
 def _draw_coroutines(run: Run, sweep: Sweep, place: str) -> Iterator[tuple[str, str, str, Drawn]]:
     found = tuple(one for one in sweep.settings if _number(one, "coroutines"))
     panels = [
-        LinePanel(
-            "CPU time of a pair", "coroutines", "cpu_ns_per_pair", found, "coroutines", "time"
-        ),
-        LinePanel(
-            "median time to get blocks",
-            "coroutines",
-            "take_latency_ns.p50",
-            found,
-            "coroutines",
-            "",
-        ),
+        LinePanel("CPU time of a pair", "coroutines", "cpu_ns_per_pair", found, ""),
+        LinePanel("median time to get blocks", "coroutines", "take_latency_ns.p50", found, ""),
     ]
     title = f"Coroutines behind one lock: {place}"
-    if data := draw_lines(run, panels, title):
+    if data := draw_over(run, panels, title):
         yield "coroutines", title, "On logarithmic axes, against the number of coroutines.", data
 
 

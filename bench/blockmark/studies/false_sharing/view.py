@@ -7,13 +7,12 @@ from collections.abc import Iterator, Sequence
 from blockmark.report.compared import factor
 from blockmark.report.numbers import count, counted, percent, with_unit
 from blockmark.report.picture import Drawn
+from blockmark.report.plots.rows import draw_rows
 from blockmark.report.setting import number
 from blockmark.report.sweep import Sweep
 from blockmark.report.tables.cells import study_table
 from blockmark.report.tables.model import Table
 from blockmark.runs.model import Cell, Run, Setting
-
-from .charts import draw_bars
 
 QUESTION = "What does it cost when threads write their own counts on cache lines that they share?"
 METHOD = (
@@ -30,8 +29,8 @@ _COLUMNS = (
 # Two threads of one core hand a line over within their own first-level cache.
 _ONE_CORE_NS = 40.0
 _CAPTION = (
-    "Each bar is how many times longer a write takes with all threads than with one alone, on a "
-    "logarithmic axis; a bar of no length is no false sharing. Grey: the range of the rounds."
+    "Each mark is how many times longer a write takes with all threads than with one alone, on a "
+    "logarithmic axis, with the range of the rounds; at 1 there is no false sharing."
 )
 
 
@@ -74,10 +73,11 @@ def sentences(run: Run, sweep: Sweep) -> list[str]:
 
 
 def draw(run: Run, sweep: Sweep) -> Iterator[tuple[str, str, str, Drawn]]:
-    """Bars of the setting with the most threads."""
+    """Marks of the setting with the most threads."""
     setting = max(sweep.settings, key=lambda one: number(one.params, "threads") or 0)
     title = f"Writes on common lines: {sweep.scenario}"
-    if data := draw_bars(run, setting, ["sharing_slowdown"], title):
+    panels = {"sharing_slowdown": "time of a write with all threads / with one alone"}
+    if data := draw_rows(run, run.cells_of(setting.key), panels, title):
         yield "false-sharing", title, _CAPTION, data
 
 
