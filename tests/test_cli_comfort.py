@@ -15,7 +15,7 @@ import pytest
 
 from blockmark.cli.completion import complete_impl, complete_scenario, complete_setting
 from blockmark.cli.progress import about
-from blockmark.report.layout import cell_width
+from blockmark.report.tables.layout import cell_width
 from blockmark.workload.builtin import find_scenario
 from cli import blockmark, command, tiny
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import jsonschema
 
-from blockmark.report.profile_table import print_profile
 from blockmark.report.speedscope import speedscope, write_speedscope
+from blockmark.report.tables.profile import print_profile
 from blockmark.runs.profile import (
     Frame,
     HotFunction,

@@ -12,8 +12,8 @@ import pytest
 from blockmark.report import github
 from blockmark.report.check_console import print_check
 from blockmark.report.check_markdown import render_check
-from blockmark.report.check_table import change, change_interval
 from blockmark.report.junit import render_junit
+from blockmark.report.tables.check import change, change_interval
 from blockmark.verdict.check import CellVerdict, CheckResult
 from golden_text import assert_golden
 

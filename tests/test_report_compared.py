@@ -7,8 +7,8 @@ from typing import cast
 
 import pytest
 
-from blockmark.report.compared import between, factor, shown_less
-from blockmark.report.sweep import Sweep
+from blockmark.report.facts.sweep import Sweep
+from blockmark.report.findings.compared import between, factor, shown_less
 from blockmark.runs.metrics import METRICS
 from blockmark.runs.model import Cell, MetricValue, Run, Setting
 from blockmark.runs.summary import summarise

@@ -7,7 +7,12 @@ from typing import Any
 
 from blockmark.report.comparison import print_implementations, print_runs
 from blockmark.report.markdown import render_sheet
-from blockmark.report.sheet import Sheet, implementations_sheet, runs_sheet, short_metrics
+from blockmark.report.tables.comparison import (
+    Sheet,
+    implementations_sheet,
+    runs_sheet,
+    short_metrics,
+)
 from blockmark.report.tables.model import Row
 from blockmark.runs.codec import parse_run
 from blockmark.verdict.compare import compare_implementations, compare_runs

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from blockmark.report.answers import answers
 from blockmark.report.console import print_run
-from blockmark.report.counter_source import source_words
-from blockmark.report.gaps import general_gaps, unmeasured_metrics
+from blockmark.report.facts.counter_source import source_words
+from blockmark.report.findings.answers import answers
+from blockmark.report.findings.gaps import general_gaps, unmeasured_metrics
 from blockmark.report.markdown import render_main_table, render_report
 from blockmark.report.tables.counters import (
     counter_tables,

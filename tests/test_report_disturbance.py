@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from blockmark.report.console import print_run
-from blockmark.report.disturbance import disturbance
+from blockmark.report.findings.disturbance import disturbance
 from blockmark.report.markdown import render_report
 from blockmark.runs.codec import parse_run
 from run_factory import make_run, scalar

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from blockmark.report.console import print_run
-from blockmark.report.engine_gain import engine_gains
-from blockmark.report.ladder import ladder_tables, short_ladder_tables
+from blockmark.report.findings.engine_gain import engine_gains
 from blockmark.report.markdown import render_ladder, render_report
+from blockmark.report.tables.ladder import ladder_tables, short_ladder_tables
 from blockmark.runs.codec import dump_run, parse_run
 from blockmark.runs.model import Run
 from cli import blockmark

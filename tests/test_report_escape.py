@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from blockmark.report.escape import cell
+from blockmark.report.facts.escape import cell
 
 PARSER = MarkdownIt("commonmark").enable("table").enable("strikethrough")
 

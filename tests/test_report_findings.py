@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from blockmark.report.findings import findings, share_range
-from blockmark.report.gaps import general_gaps, unmeasured_cells, unmeasured_metrics
+from blockmark.report.findings.gaps import general_gaps, unmeasured_cells, unmeasured_metrics
+from blockmark.report.findings.headline import findings, share_range
 from blockmark.runs.codec import parse_run
 from run_factory import find_cell, make_run, scalar
 

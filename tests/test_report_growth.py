@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from blockmark.report.growth import PACK_ROW, TAKE_GIVE, amount, lines_of, packed_rows
-from blockmark.report.leaders import leaders
-from blockmark.report.sweep import Sweep, sweeps
+from blockmark.report.facts.growth import PACK_ROW, TAKE_GIVE, amount, lines_of, packed_rows
+from blockmark.report.facts.sweep import Sweep, sweeps
+from blockmark.report.findings.leaders import leaders
 from blockmark.report.tables.along import report_tables, screen_tables
 from blockmark.report.tables.model import Row, Table
 from blockmark.runs.codec import parse_run

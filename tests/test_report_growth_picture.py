@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from blockmark.report.picture import Picture
+from blockmark.report.facts.picture import Picture
+from blockmark.report.facts.sweep import sweeps
 from blockmark.report.plots import draw_pictures
 from blockmark.report.plots.growth import gaps, panels_of
-from blockmark.report.sweep import sweeps
 from blockmark.runs.codec import parse_run
 from run_factory import make_run, scalar
 from swept_run_factory import make_swept_run

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from blockmark.report.facts.sweep import sweeps
 from blockmark.report.plots import draw_pictures
 from blockmark.report.plots.hand_outs import trails_of
-from blockmark.report.sweep import sweeps
 from blockmark.runs.codec import parse_run
 from run_factory import scalar
 from swept_run_factory import make_swept_run

@@ -8,8 +8,8 @@ import struct
 import pytest
 
 from blockmark.report.console import print_sheet
-from blockmark.report.history_sheet import history_sheet
 from blockmark.report.plots.trend import draw_trend
+from blockmark.report.tables.history import history_sheet
 from blockmark.runs.codec import parse_run
 from blockmark.verdict.history import History, make_history
 from run_factory import find_cell, make_run, scalar

@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from blockmark.report.layout import cell_width, layout, wrap
 from blockmark.report.tables.cells import operation_tables, step_table
+from blockmark.report.tables.layout import cell_width, layout, wrap
 from blockmark.report.tables.model import Column, Entry, Group, Row, Table
 from blockmark.runs.codec import parse_run
 from run_factory import make_run

@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
-from blockmark.report.load import (
+from blockmark.report.facts.load import (
     common_sentence,
     load_rows,
     load_sentence,
     load_table,
     notes_along,
 )
-from blockmark.report.setting import load_line
-from blockmark.report.sweep import sweeps
+from blockmark.report.facts.setting import load_line
+from blockmark.report.facts.sweep import sweeps
 from blockmark.runs.codec import dump_run, parse_run
 from blockmark.runs.model import Setting
 from run_factory import make_run

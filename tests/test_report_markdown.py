@@ -9,8 +9,8 @@ import pytest
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
+from blockmark.report.facts.picture import Picture
 from blockmark.report.markdown import render_main_table, render_report, render_table
-from blockmark.report.picture import Picture
 from blockmark.report.tables.cells import step_table
 from blockmark.runs.codec import parse_run
 from golden_text import assert_golden

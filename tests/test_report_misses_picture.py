@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from blockmark.report.facts.picture import Picture
 from blockmark.report.folder import write_comparison
-from blockmark.report.picture import Picture
 from blockmark.report.plots import draw_changes, draw_pictures
 from blockmark.runs.codec import parse_run
 from blockmark.verdict.compare import RunComparison, compare_runs

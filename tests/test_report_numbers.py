@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from blockmark.report.numbers import (
+from blockmark.report.facts.numbers import (
     count,
     exact,
     interval,

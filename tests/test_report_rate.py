@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 
-from blockmark.report.layout import layout
-from blockmark.report.picture import Picture
+from blockmark.report.facts.picture import Picture
+from blockmark.report.facts.rates import rate_sweeps
+from blockmark.report.facts.sweep import sweeps
+from blockmark.report.findings.rates import rate_findings
 from blockmark.report.plots import draw_pictures
 from blockmark.report.plots.rate import curves_of, gaps
-from blockmark.report.rate_findings import rate_findings
-from blockmark.report.rates import rate_sweeps
-from blockmark.report.sweep import sweeps
 from blockmark.report.tables.along import rate_sweep_tables
 from blockmark.report.tables.cells import rate_tables
+from blockmark.report.tables.layout import layout
 from blockmark.report.tables.model import Entry, Row, Table
 from blockmark.runs.codec import parse_run
 from rate_run_factory import make_rate_run, rate_cell, unavailable

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from blockmark.report.setting import load_line, step_words, verification
+from blockmark.report.facts.setting import load_line, step_words, verification
 from blockmark.runs.codec import parse_run
 from blockmark.runs.model import Setting
 from run_factory import make_run

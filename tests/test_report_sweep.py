@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from blockmark.report.sweep import Sweep, in_run_order, ranges, sweeps
+from blockmark.report.facts.sweep import Sweep, in_run_order, ranges, sweeps
 from blockmark.runs.codec import parse_run
 from run_factory import make_run
 from swept_run_factory import make_swept_run

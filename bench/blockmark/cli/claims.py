@@ -65,8 +65,8 @@ def command(
     Every claim, and the condition under which it is judged, stands in a file; a run
     chooses none of them by its outcome.
     """
-    from blockmark.report.claims_table import claims_json, print_claims, render_claims
     from blockmark.report.splice import splice as splice_into
+    from blockmark.report.tables.claims import claims_json, print_claims, render_claims
     from blockmark.runs.store import load_run, render_json
     from blockmark.sessions.claims import find_claims
     from blockmark.verdict.claims import explore, judge_claims

@@ -39,7 +39,7 @@ def command(
     With one RUN its implementations are compared, with more each RUN with the first.
     """
     from blockmark.report.comparison import print_implementations, print_runs
-    from blockmark.report.sheet import short_metrics
+    from blockmark.report.tables.comparison import short_metrics
     from blockmark.runs.store import load_run
     from blockmark.verdict.compare import compare_implementations, compare_runs
 

@@ -16,7 +16,7 @@ def print_plan(plan: Plan) -> None:
     """Cells, implementations, processes, counters, and the time, on standard output."""
     from blockmark.measure.run.programs import too_large
     from blockmark.measure.run.time_left import TimeLeft
-    from blockmark.report.numbers import counted
+    from blockmark.report.facts.numbers import counted
 
     processes = sum(pair.rounds(plan.rounds) for pair in plan.pairs())
     say(
@@ -39,7 +39,7 @@ def print_plan(plan: Plan) -> None:
 
 def print_planned_check(request: CheckRequest) -> None:
     """The cells that a check judges, and the most time that it takes. Raises ConfigError."""
-    from blockmark.report.numbers import counted
+    from blockmark.report.facts.numbers import counted
     from blockmark.sessions.check_plan import Asked
     from blockmark.workload.builtin import find_scenario
     from blockmark.workload.scenario import parse_setting

@@ -47,7 +47,7 @@ def command(
     look, no verdict: that takes both sides measured side by side.
     """
     from blockmark.report.console import print_sheet
-    from blockmark.report.history_sheet import history_sheet
+    from blockmark.report.tables.history import history_sheet
     from blockmark.runs.store import load_run
     from blockmark.verdict.history import make_history
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from blockmark.report.layout import wrap
+from blockmark.report.tables.layout import wrap
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

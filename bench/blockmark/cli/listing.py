@@ -58,7 +58,7 @@ def command(
         rows = _only(what, rows, name)
     say_pairs(rows, least=_COLUMN[what])
     if what == "metrics" and name is None:
-        from blockmark.report.counter_source import operations
+        from blockmark.report.facts.counter_source import operations
 
         say(f"OPERATION is one of {', '.join(operations())}")
     return 0
@@ -140,7 +140,7 @@ def _scenarios() -> _Rows:
 
 
 def _metrics() -> _Rows:
-    from blockmark.report.counter_source import parts_of
+    from blockmark.report.facts.counter_source import parts_of
     from blockmark.runs.metrics import METRICS
     from blockmark.runs.metrics.counters import COUNTERS
 

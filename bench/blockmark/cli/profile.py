@@ -77,7 +77,7 @@ def command(
     tool wrote. The implementation must have proved right: exit code 4 if it is wrong.
     """
     from blockmark.measure.profiling.session import ProfileError, profile_replay
-    from blockmark.report.profile_table import print_profile
+    from blockmark.report.tables.profile import print_profile
     from blockmark.workload.builtin import find_scenario
     from blockmark.workload.scenario import parse_setting
 

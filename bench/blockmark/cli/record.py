@@ -36,7 +36,7 @@ def command(
 
         typer.echo(render_json(facts), nl=False)
     else:
-        from blockmark.report.recording import recording_lines
+        from blockmark.report.facts.recording import recording_lines
 
         for line in recording_lines(facts):
             typer.echo(line)

@@ -113,7 +113,7 @@ def _report(run: Run, folder: Path, splice: Path | None, part: str) -> None:
 
 def _compared(before: Run, now: Run, folder: Path) -> None:
     from blockmark.report.folder import write_comparison
-    from blockmark.report.sheet import short_metrics
+    from blockmark.report.tables.comparison import short_metrics
     from blockmark.verdict.compare import compare_runs
 
     comparison = compare_runs(before, now, metrics=short_metrics([before, now]))

@@ -55,7 +55,7 @@ def command(
 
         typer.echo(render_json(facts), nl=False)
     else:
-        from blockmark.report.trace_summary import print_trace
+        from blockmark.report.tables.trace import print_trace
 
         print_trace(facts)
     if facts["stopped"]:

@@ -138,7 +138,7 @@ def _effort(programs: int | None, *, exhaustive: bool = False, quick: bool = Fal
 
 def _coverage(seed: int, document: Path | None) -> int:
     from blockmark.measure.proof.effort import DEFAULT
-    from blockmark.report.coverage import coverage_table
+    from blockmark.report.findings.coverage import coverage_table
     from blockmark.workload.oracle.coverage import coverage
 
     table = coverage_table(coverage(seed, DEFAULT.programs))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import IO
 
-from blockmark.report.check_table import (
+from blockmark.report.console import Screen
+from blockmark.report.tables.check import (
     ADVICE,
     cells_to_show,
     check_table,
@@ -13,7 +14,6 @@ from blockmark.report.check_table import (
     lead,
     remarks,
 )
-from blockmark.report.console import Screen
 from blockmark.verdict.check import CheckResult
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from blockmark.report.check_table import (
+from blockmark.report.facts.escape import cell
+from blockmark.report.markdown import render_table
+from blockmark.report.tables.check import (
     ADVICE,
     cells_to_show,
     check_table,
@@ -11,8 +13,6 @@ from blockmark.report.check_table import (
     outcome,
     remarks,
 )
-from blockmark.report.escape import cell
-from blockmark.report.markdown import render_table
 from blockmark.verdict.check import CheckResult
 
 

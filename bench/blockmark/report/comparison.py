@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import IO
 
 from blockmark.report.console import print_sheet
-from blockmark.report.sheet import implementations_sheet, runs_sheet
+from blockmark.report.tables.comparison import implementations_sheet, runs_sheet
 from blockmark.verdict.compare import ImplementationComparison, RunComparison
 
 

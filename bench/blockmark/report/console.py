@@ -11,15 +11,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING
 
-from blockmark.report.answers import answers
-from blockmark.report.disturbance import disturbance
-from blockmark.report.gaps import general_gaps, unmeasured_along, unmeasured_metrics
-from blockmark.report.ladder import short_ladder_tables
-from blockmark.report.layout import Line, Role, cell_width, layout, wrap
-from blockmark.report.leaders import leaders
-from blockmark.report.load import common_sentence, load_sentence, load_table
-from blockmark.report.rates import is_of_rates
-from blockmark.report.setting import (
+from blockmark.report.facts.load import common_sentence, load_sentence, load_table
+from blockmark.report.facts.rates import is_of_rates
+from blockmark.report.facts.setting import (
     conditions,
     effort,
     load_line,
@@ -28,12 +22,18 @@ from blockmark.report.setting import (
     step_words,
     verification,
 )
-from blockmark.report.sheet import Sheet
+from blockmark.report.facts.sweep import Sweep, in_run_order, sweeps
+from blockmark.report.findings.answers import answers
+from blockmark.report.findings.disturbance import disturbance
+from blockmark.report.findings.gaps import general_gaps, unmeasured_along, unmeasured_metrics
+from blockmark.report.findings.leaders import leaders
 from blockmark.report.study import StudyView, view_of
-from blockmark.report.sweep import Sweep, in_run_order, sweeps
 from blockmark.report.tables.along import has_long_titles, rate_sweep_tables, screen_tables
 from blockmark.report.tables.cells import operation_tables, rate_tables, step_table
+from blockmark.report.tables.comparison import Sheet
 from blockmark.report.tables.counters import operation_counter_tables, step_counter_tables
+from blockmark.report.tables.ladder import short_ladder_tables
+from blockmark.report.tables.layout import Line, Role, cell_width, layout, wrap
 from blockmark.report.tables.model import Table
 from blockmark.runs.errors import one_line
 from blockmark.runs.model import Run, Setting

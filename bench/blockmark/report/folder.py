@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from blockmark.report.facts.picture import Picture
 from blockmark.report.files import replace_file
 from blockmark.report.markdown import render_comparison, render_report
-from blockmark.report.picture import Picture
 from blockmark.report.plots import draw_changes, draw_pictures
-from blockmark.report.sheet import runs_sheet
+from blockmark.report.tables.comparison import runs_sheet
 from blockmark.runs.errors import StoreError
 from blockmark.runs.model import Run
 from blockmark.verdict.compare import RunComparison

@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from typing import Literal
 
 from blockmark.report.check_markdown import render_check
-from blockmark.report.check_table import place, remarks, sentence, words
-from blockmark.report.escape import cell as escaped
+from blockmark.report.facts.escape import cell as escaped
+from blockmark.report.facts.setting import setting_name
 from blockmark.report.markdown import render_main_table
-from blockmark.report.setting import setting_name
+from blockmark.report.tables.check import place, remarks, sentence, words
 from blockmark.runs.errors import one_line
 from blockmark.runs.model import Run
 from blockmark.verdict.check import CellVerdict, CheckResult

@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from blockmark.report.check_table import headline, place, remarks, sentence, words
-from blockmark.report.setting import setting_name
+from blockmark.report.facts.setting import setting_name
+from blockmark.report.tables.check import headline, place, remarks, sentence, words
 from blockmark.runs.errors import one_line
 from blockmark.runs.model import Cell, Run
 from blockmark.verdict.check import CellVerdict, CheckResult

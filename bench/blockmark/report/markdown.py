@@ -10,19 +10,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from urllib.parse import quote
 
-from blockmark.report.answers import answers
-from blockmark.report.counter_source import method_words, parts_of, run_source_words
-from blockmark.report.disturbance import disturbance
-from blockmark.report.escape import cell
-from blockmark.report.findings import Finding, share_range
-from blockmark.report.gaps import general_gaps, unmeasured_cells, unmeasured_metrics
-from blockmark.report.ladder import engines_of, ladder_tables
-from blockmark.report.leaders import leaders
-from blockmark.report.load import common_sentence, load_rows, load_table, trace_name
-from blockmark.report.numbers import ABSENT, UNAVAILABLE
-from blockmark.report.picture import Picture
-from blockmark.report.rates import is_of_rates
-from blockmark.report.setting import (
+from blockmark.report.facts.counter_source import method_words, parts_of, run_source_words
+from blockmark.report.facts.escape import cell
+from blockmark.report.facts.load import common_sentence, load_rows, load_table, trace_name
+from blockmark.report.facts.numbers import ABSENT, UNAVAILABLE
+from blockmark.report.facts.picture import Picture
+from blockmark.report.facts.rates import is_of_rates
+from blockmark.report.facts.setting import (
     conditions,
     effort,
     load_line,
@@ -32,15 +26,21 @@ from blockmark.report.setting import (
     step_words,
     verification,
 )
-from blockmark.report.sheet import Sheet
+from blockmark.report.facts.sweep import MOST_SHOWN, Sweep, in_run_order, sweeps
+from blockmark.report.facts.versions import commit_words, run_title, version_lines
+from blockmark.report.findings.answers import answers
+from blockmark.report.findings.disturbance import disturbance
+from blockmark.report.findings.gaps import general_gaps, unmeasured_cells, unmeasured_metrics
+from blockmark.report.findings.headline import Finding, share_range
+from blockmark.report.findings.leaders import leaders
 from blockmark.report.study import StudyView, view_of, workload_of
-from blockmark.report.sweep import MOST_SHOWN, Sweep, in_run_order, sweeps
 from blockmark.report.tables.along import rate_sweep_tables, report_tables
 from blockmark.report.tables.cells import operation_tables, rate_tables, step_table
+from blockmark.report.tables.comparison import Sheet
 from blockmark.report.tables.counters import counter_tables
 from blockmark.report.tables.declared import OPERATIONS, STEP_METRICS
+from blockmark.report.tables.ladder import engines_of, ladder_tables
 from blockmark.report.tables.model import Column, Entry, Row, Table
-from blockmark.report.versions import commit_words, run_title, version_lines
 from blockmark.runs.histogram import PERMILLE
 from blockmark.runs.metrics import METRICS
 from blockmark.runs.metrics.counters import COUNTERS

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Protocol, cast
 
-from blockmark.report.picture import Drawn
-from blockmark.report.sweep import Sweep
+from blockmark.report.facts.picture import Drawn
+from blockmark.report.facts.sweep import Sweep
 from blockmark.report.tables.model import Table
 from blockmark.rooms import STUDIES, part_of
 from blockmark.runs.model import Run, Setting

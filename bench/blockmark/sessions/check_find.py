@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from blockmark.measure.sides.repository import Repository, Revision
-from blockmark.report.numbers import counted
+from blockmark.report.facts.numbers import counted
 from blockmark.verdict.check import CheckResult
 from blockmark.workload.errors import ConfigError
 

@@ -13,14 +13,14 @@ from html import escape
 from importlib.resources import files
 from typing import Any
 
-from blockmark.report.answers import answers
-from blockmark.report.disturbance import disturbance
-from blockmark.report.floors import floor_mark, mark_notes
-from blockmark.report.numbers import interval, scale_for, significant
+from blockmark.report.facts.floors import floor_mark, mark_notes
+from blockmark.report.facts.numbers import interval, scale_for, significant
+from blockmark.report.facts.setting import effort, load_line, machine_line, setting_name
+from blockmark.report.facts.sweep import sweeps
+from blockmark.report.facts.versions import run_title, version_lines
+from blockmark.report.findings.answers import answers
+from blockmark.report.findings.disturbance import disturbance
 from blockmark.report.plots.looks import looks
-from blockmark.report.setting import effort, load_line, machine_line, setting_name
-from blockmark.report.sweep import sweeps
-from blockmark.report.versions import run_title, version_lines
 from blockmark.runs.metrics import METRICS, QUANTILES
 from blockmark.runs.model import Cell, MetricValue, Run
 

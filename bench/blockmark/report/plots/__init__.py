@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from blockmark.report.counter_source import source_words
-from blockmark.report.picture import Picture
-from blockmark.report.rates import rate_sweeps
-from blockmark.report.setting import setting_name
+from blockmark.report.facts.counter_source import source_words
+from blockmark.report.facts.picture import Picture
+from blockmark.report.facts.rates import rate_sweeps
+from blockmark.report.facts.setting import setting_name
+from blockmark.report.facts.sweep import MOST_SHOWN, Sweep, in_run_order, sweeps
 from blockmark.report.study import StudyView, view_of
-from blockmark.report.sweep import MOST_SHOWN, Sweep, in_run_order, sweeps
 from blockmark.runs.model import CallStyle, Run, Setting
 from blockmark.verdict.compare import RunComparison
 

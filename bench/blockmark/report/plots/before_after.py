@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from blockmark.report.check_table import change
-from blockmark.report.picture import Drawn
+from blockmark.report.facts.picture import Drawn
 from blockmark.report.plots.looks import FLOOR, Look, looks
 from blockmark.report.plots.rows import (
     Line,
@@ -21,6 +20,7 @@ from blockmark.report.plots.rows import (
     new_frame,
 )
 from blockmark.report.plots.style import BAD, INK, drawn, panel_title
+from blockmark.report.tables.check import change
 from blockmark.runs.metrics import label_of
 from blockmark.runs.model import Cell, Setting
 from blockmark.verdict.compare import CellChange, RunComparison

@@ -6,14 +6,14 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from blockmark.report.growth import DRAWN, TABLES, Line, Quantity, floors_of, lines_of
-from blockmark.report.picture import Drawn
+from blockmark.report.facts.growth import DRAWN, TABLES, Line, Quantity, floors_of, lines_of
+from blockmark.report.facts.picture import Drawn
+from blockmark.report.facts.setting import number
+from blockmark.report.facts.sweep import Sweep, ranges
 from blockmark.report.plots import lines
 from blockmark.report.plots.lines import Mark, Series, draw_lines
 from blockmark.report.plots.looks import Look, looks
 from blockmark.report.plots.style import short_name
-from blockmark.report.setting import number
-from blockmark.report.sweep import Sweep, ranges
 from blockmark.report.tables.along import quantity_mark
 from blockmark.runs.model import CallStyle, MetricValue, Run
 

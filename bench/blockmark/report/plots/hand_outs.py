@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from blockmark.report.floors import floor_mark
-from blockmark.report.growth import Line, lines_of
-from blockmark.report.order import value_of
-from blockmark.report.picture import Drawn
+from blockmark.report.facts.floors import floor_mark
+from blockmark.report.facts.growth import Line, lines_of
+from blockmark.report.facts.order import value_of
+from blockmark.report.facts.picture import Drawn
+from blockmark.report.facts.sweep import Sweep
 from blockmark.report.plots.looks import looks
 from blockmark.report.plots.style import WIDTH, drawn, new_figure, short_name
 from blockmark.report.plots.ticks import log_ticks, time_word
-from blockmark.report.sweep import Sweep
 from blockmark.runs.model import Run
 
 _ROOM = 1.35

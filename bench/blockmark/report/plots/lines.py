@@ -10,8 +10,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from blockmark.report.numbers import with_unit
-from blockmark.report.picture import Drawn
+from blockmark.report.facts.numbers import with_unit
+from blockmark.report.facts.picture import Drawn
 from blockmark.report.plots.looks import FLOOR, Look
 from blockmark.report.plots.style import INK, WIDTH, drawn, new_figure, panel_title
 from blockmark.report.plots.ticks import log_ticks, million_word, percent_word, time_word

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from blockmark.report.growth import Line, lines_of
-from blockmark.report.numbers import significant
-from blockmark.report.picture import Drawn
+from blockmark.report.facts.growth import Line, lines_of
+from blockmark.report.facts.numbers import significant
+from blockmark.report.facts.picture import Drawn
+from blockmark.report.facts.rates import highest_rate, is_disturbed, is_saturated
+from blockmark.report.facts.sweep import Sweep, ranges
 from blockmark.report.plots.growth import no_such
 from blockmark.report.plots.lines import Mark, Panel, Series, draw_lines
 from blockmark.report.plots.looks import Look, looks
 from blockmark.report.plots.style import short_name
-from blockmark.report.rates import highest_rate, is_disturbed, is_saturated
-from blockmark.report.sweep import Sweep, ranges
 from blockmark.runs.model import MetricValue, Run
 
 _FULL = 1.0

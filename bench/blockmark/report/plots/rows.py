@@ -10,10 +10,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from blockmark.report.floors import floor_mark
-from blockmark.report.numbers import Scale, scale_for, significant
-from blockmark.report.order import CALL_STYLES, by_call_style, value_of
-from blockmark.report.picture import Drawn
+from blockmark.report.facts.floors import floor_mark
+from blockmark.report.facts.numbers import Scale, scale_for, significant
+from blockmark.report.facts.order import CALL_STYLES, by_call_style, value_of
+from blockmark.report.facts.picture import Drawn
 from blockmark.report.plots.looks import FLOOR, Look, looks, tier_markers
 from blockmark.report.plots.style import (
     BAD,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from blockmark.report.counter_source import source_of, sources_of
-from blockmark.report.order import CALL_STYLES, by_call_style
-from blockmark.report.picture import Drawn
+from blockmark.report.facts.counter_source import source_of, sources_of
+from blockmark.report.facts.order import CALL_STYLES, by_call_style
+from blockmark.report.facts.picture import Drawn
 from blockmark.report.plots.rows import draw_rows
 from blockmark.report.plots.tails import draw_tails, tails_of
 from blockmark.runs.metrics import label_of

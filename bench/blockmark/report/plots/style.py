@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from blockmark.report.picture import Drawn
+from blockmark.report.facts.picture import Drawn
 from blockmark.runs.errors import one_line
 
 if TYPE_CHECKING:

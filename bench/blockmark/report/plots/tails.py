@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from blockmark.report.picture import Drawn
+from blockmark.report.facts.picture import Drawn
 from blockmark.report.plots.looks import FLOOR, Look, looks
 from blockmark.report.plots.style import WIDTH, drawn, new_figure, panel_title, short_name
 from blockmark.report.plots.ticks import log_ticks, percent_word, time_word

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from blockmark.report.numbers import significant, with_unit
+from blockmark.report.facts.numbers import significant, with_unit
 
 _STEPS = ((1.0,), (1.0, 3.0), (1.0, 2.0, 5.0), (1.0, 1.5, 2.0, 3.0, 5.0, 7.0))
 

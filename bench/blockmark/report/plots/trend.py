@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from blockmark.report.history_sheet import change_words
-from blockmark.report.numbers import scale_for, significant
-from blockmark.report.picture import Drawn
+from blockmark.report.facts.numbers import scale_for, significant
+from blockmark.report.facts.picture import Drawn
+from blockmark.report.facts.setting import setting_name
+from blockmark.report.facts.versions import run_title
 from blockmark.report.plots.looks import FLOOR, Look, looks
 from blockmark.report.plots.style import BAD, INK, WIDTH, drawing, drawn, new_figure, short_name
-from blockmark.report.setting import setting_name
-from blockmark.report.versions import run_title
+from blockmark.report.tables.history import change_words
 from blockmark.runs.model import Run
 from blockmark.verdict.history import History, Series
 

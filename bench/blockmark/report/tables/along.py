@@ -5,12 +5,26 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from blockmark.report.floors import floor_mark, joint_mark
-from blockmark.report.growth import STEP, STEP_EACH, TAKE_GIVE, Line, Quantity, floors_of, lines_of
-from blockmark.report.numbers import ABSENT, Scale, scale_for, significant, times, with_unit
-from blockmark.report.order import CALL_STYLES
-from blockmark.report.rates import SATURATED, highest_rate, is_paced, is_saturated, rate_sweeps
-from blockmark.report.sweep import Sweep
+from blockmark.report.facts.floors import floor_mark, joint_mark
+from blockmark.report.facts.growth import (
+    STEP,
+    STEP_EACH,
+    TAKE_GIVE,
+    Line,
+    Quantity,
+    floors_of,
+    lines_of,
+)
+from blockmark.report.facts.numbers import ABSENT, Scale, scale_for, significant, times, with_unit
+from blockmark.report.facts.order import CALL_STYLES
+from blockmark.report.facts.rates import (
+    SATURATED,
+    highest_rate,
+    is_paced,
+    is_saturated,
+    rate_sweeps,
+)
+from blockmark.report.facts.sweep import Sweep
 from blockmark.report.tables.build import LEAST, Field, measured, table_of
 from blockmark.report.tables.declared import (
     BUSY,

@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Generic, Literal, TypeVar
 
-from blockmark.report.floors import mark_notes
-from blockmark.report.numbers import ABSENT, count, interval, percent, scale_for, significant
-from blockmark.report.order import CALL_STYLES, by_call_style
+from blockmark.report.facts.floors import mark_notes
+from blockmark.report.facts.numbers import ABSENT, count, interval, percent, scale_for, significant
+from blockmark.report.facts.order import CALL_STYLES, by_call_style
 from blockmark.report.tables.model import (
     Column,
     Entry,

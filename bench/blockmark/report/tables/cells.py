@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from blockmark.report.floors import floor_mark
-from blockmark.report.numbers import count, exact, scale_for, with_unit
-from blockmark.report.order import value_of
-from blockmark.report.ranges import range_note
-from blockmark.report.rates import SATURATED, is_paced, is_saturated
-from blockmark.report.setting import number, setting_name, word
+from blockmark.report.facts.floors import floor_mark
+from blockmark.report.facts.numbers import count, exact, scale_for, with_unit
+from blockmark.report.facts.order import value_of
+from blockmark.report.facts.ranges import range_note
+from blockmark.report.facts.rates import SATURATED, is_paced, is_saturated
+from blockmark.report.facts.setting import number, setting_name, word
 from blockmark.report.tables import declared
 from blockmark.report.tables.build import (
     Field,

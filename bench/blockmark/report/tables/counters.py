@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from blockmark.report.counter_source import source_notes, source_of, source_words, sources_of
-from blockmark.report.numbers import ABSENT, percent, significant
-from blockmark.report.order import CALL_STYLES
+from blockmark.report.facts.counter_source import source_notes, source_of, source_words, sources_of
+from blockmark.report.facts.numbers import ABSENT, percent, significant
+from blockmark.report.facts.order import CALL_STYLES
 from blockmark.report.tables.build import (
     Field,
     Shown,

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from blockmark.report.floors import floor_mark
-from blockmark.report.growth import (
+from blockmark.report.facts.floors import floor_mark
+from blockmark.report.facts.growth import (
     BURST,
     CHAIN,
     COMPACT,
@@ -21,7 +21,7 @@ from blockmark.report.growth import (
     TABLES,
     TAKE,
 )
-from blockmark.report.rates import HELD, SATURATED, is_disturbed, is_saturated
+from blockmark.report.facts.rates import HELD, SATURATED, is_disturbed, is_saturated
 from blockmark.report.tables.build import Shown
 from blockmark.runs.model import Cell, Run
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from blockmark.report.numbers import ABSENT
+from blockmark.report.facts.numbers import ABSENT
 
 # How a column's texts line up: numbers at the decimal point, where there is room.
 Kind = Literal["number", "right", "word"]

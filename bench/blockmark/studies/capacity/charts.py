@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from blockmark.report.numbers import count, significant, with_unit
-from blockmark.report.picture import Drawn
+from blockmark.report.facts.numbers import count, significant, with_unit
+from blockmark.report.facts.picture import Drawn
+from blockmark.report.facts.setting import number
 from blockmark.report.plots.style import INK, WIDTH, drawn, new_figure
-from blockmark.report.setting import number
 from blockmark.runs.metrics import label_of
 from blockmark.runs.model import Run, Setting
 

@@ -6,8 +6,8 @@ A100 of 80 GB, 1,024 tokens in and 256 out, contiguous memory against paging.
 
 from __future__ import annotations
 
-from blockmark.report.numbers import count, percent, significant
-from blockmark.report.setting import number
+from blockmark.report.facts.numbers import count, percent, significant
+from blockmark.report.facts.setting import number
 from blockmark.report.tables.model import Column, Entry, Group, Row, Table
 from blockmark.runs.model import Run, Setting
 

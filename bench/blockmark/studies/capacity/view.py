@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from blockmark.report.numbers import count, exact, percent, significant, with_unit
-from blockmark.report.picture import Drawn
-from blockmark.report.setting import number, setting_name, word
-from blockmark.report.sweep import Sweep
+from blockmark.report.facts.numbers import count, exact, percent, significant, with_unit
+from blockmark.report.facts.picture import Drawn
+from blockmark.report.facts.setting import number, setting_name, word
+from blockmark.report.facts.sweep import Sweep
 from blockmark.report.tables.cells import study_table
 from blockmark.report.tables.model import Table
 from blockmark.runs.model import Cell, Run, Setting

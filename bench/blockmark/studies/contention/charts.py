@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from blockmark.report.order import value_of
-from blockmark.report.picture import Drawn
+from blockmark.report.facts.order import value_of
+from blockmark.report.facts.picture import Drawn
 from blockmark.report.plots.lines import Mark, Panel, Series, draw_lines
 from blockmark.report.plots.looks import Look, looks
 from blockmark.report.plots.style import short_name

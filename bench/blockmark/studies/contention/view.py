@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from blockmark.report.compared import factor, ratio_between, shown_less
-from blockmark.report.numbers import count, percent, significant, with_unit
-from blockmark.report.picture import Drawn
+from blockmark.report.facts.numbers import count, percent, significant, with_unit
+from blockmark.report.facts.picture import Drawn
+from blockmark.report.facts.setting import number
+from blockmark.report.facts.sweep import Sweep
+from blockmark.report.findings.compared import factor, ratio_between, shown_less
 from blockmark.report.plots.tails import draw_tails, tails_of
-from blockmark.report.setting import number
-from blockmark.report.sweep import Sweep
 from blockmark.report.tables.cells import study_table
 from blockmark.report.tables.model import Table
 from blockmark.runs.model import Cell, Run, Setting

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from blockmark.report.compared import factor
-from blockmark.report.numbers import count, counted, percent, with_unit
-from blockmark.report.picture import Drawn
+from blockmark.report.facts.numbers import count, counted, percent, with_unit
+from blockmark.report.facts.picture import Drawn
+from blockmark.report.facts.setting import number
+from blockmark.report.facts.sweep import Sweep
+from blockmark.report.findings.compared import factor
 from blockmark.report.plots.rows import draw_rows
-from blockmark.report.setting import number
-from blockmark.report.sweep import Sweep
 from blockmark.report.tables.cells import study_table
 from blockmark.report.tables.model import Table
 from blockmark.runs.model import Cell, Run, Setting

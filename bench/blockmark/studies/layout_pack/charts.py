@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from blockmark.report.numbers import with_unit
-from blockmark.report.order import value_of
-from blockmark.report.picture import Drawn
+from blockmark.report.facts.numbers import with_unit
+from blockmark.report.facts.order import value_of
+from blockmark.report.facts.picture import Drawn
+from blockmark.report.facts.setting import setting_name
 from blockmark.report.plots.looks import FLOOR
 from blockmark.report.plots.style import WIDTH, drawn, new_figure
-from blockmark.report.setting import setting_name
 from blockmark.runs.model import Run, Setting
 
 MOST_PANELS = 6

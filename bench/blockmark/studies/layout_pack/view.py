@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from blockmark.report.compared import factor, shown_less
-from blockmark.report.numbers import percent, with_unit
-from blockmark.report.order import value_of
-from blockmark.report.picture import Drawn
-from blockmark.report.setting import load_line, setting_name
-from blockmark.report.sweep import Sweep
+from blockmark.report.facts.numbers import percent, with_unit
+from blockmark.report.facts.order import value_of
+from blockmark.report.facts.picture import Drawn
+from blockmark.report.facts.setting import load_line, setting_name
+from blockmark.report.facts.sweep import Sweep
+from blockmark.report.findings.compared import factor, shown_less
 from blockmark.report.tables.cells import study_table
 from blockmark.report.tables.model import Table
 from blockmark.runs.model import Cell, Run, Setting

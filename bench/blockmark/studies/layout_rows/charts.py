@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from blockmark.report.numbers import short_count
-from blockmark.report.order import value_of
-from blockmark.report.picture import Drawn
+from blockmark.report.facts.numbers import short_count
+from blockmark.report.facts.order import value_of
+from blockmark.report.facts.picture import Drawn
+from blockmark.report.facts.sweep import Sweep
 from blockmark.report.plots.lines import Mark, Panel, Series, draw_lines
 from blockmark.report.plots.looks import looks
 from blockmark.report.plots.style import short_name
-from blockmark.report.sweep import Sweep
 from blockmark.runs.model import Run
 
 _TWO_LINES = (0, (1, 1.5))

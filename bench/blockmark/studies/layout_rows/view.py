@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from blockmark.report.compared import factor, ratio_between
-from blockmark.report.numbers import count, counted, times
-from blockmark.report.order import value_of
-from blockmark.report.picture import Drawn
-from blockmark.report.sweep import Sweep
+from blockmark.report.facts.numbers import count, counted, times
+from blockmark.report.facts.order import value_of
+from blockmark.report.facts.picture import Drawn
+from blockmark.report.facts.sweep import Sweep
+from blockmark.report.findings.compared import factor, ratio_between
 from blockmark.report.tables.cells import study_table
 from blockmark.report.tables.model import Table
 from blockmark.runs.model import Cell, Run, Setting

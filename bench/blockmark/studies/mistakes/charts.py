@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from blockmark.report.numbers import short_count
-from blockmark.report.order import value_of
-from blockmark.report.picture import Drawn
+from blockmark.report.facts.numbers import short_count
+from blockmark.report.facts.order import value_of
+from blockmark.report.facts.picture import Drawn
+from blockmark.report.facts.sweep import Sweep
 from blockmark.report.plots.lines import Mark, Panel, Series, draw_lines
 from blockmark.report.plots.looks import FLOOR, Look, looks
 from blockmark.report.plots.style import short_name
-from blockmark.report.sweep import Sweep
 from blockmark.runs.metrics import label_of
 from blockmark.runs.model import Run
 

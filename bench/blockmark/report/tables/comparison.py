@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from blockmark.report.numbers import ABSENT, Scale, interval, scale_for, significant
-from blockmark.report.setting import setting_name
+from blockmark.report.facts.numbers import ABSENT, Scale, interval, scale_for, significant
+from blockmark.report.facts.setting import setting_name
+from blockmark.report.facts.versions import changed_versions, run_title, version_lines
 from blockmark.report.tables.model import Column, Entry, Group, Row, Table, without_empty_columns
-from blockmark.report.versions import changed_versions, run_title, version_lines
 from blockmark.runs.model import CellKey, MetricValue, Run, SettingKey
 from blockmark.verdict.compare import (
     CellChange,

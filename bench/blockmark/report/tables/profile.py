@@ -13,8 +13,8 @@ from typing import IO
 
 from blockmark import __version__
 from blockmark.report.console import Screen
-from blockmark.report.layout import cell_width, wrap
-from blockmark.report.numbers import ABSENT
+from blockmark.report.facts.numbers import ABSENT
+from blockmark.report.tables.layout import cell_width, wrap
 from blockmark.runs.profile import HotFunction, HotLine, Profile, ProfiledReplay
 
 _GAP = 2

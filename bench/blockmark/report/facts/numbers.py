@@ -8,6 +8,7 @@ Markdown or in a picture, writes it through here, so that 1.21 on the screen is
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -36,6 +37,7 @@ _BYTES = (
     Scale("GiB", 2.0**-30),
     Scale("TiB", 2.0**-40),
 )
+_NUMBER = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?", re.ASCII)
 _LADDERS = {"ns": _TIME, "bytes": _BYTES}
 
 
@@ -144,3 +146,20 @@ def with_unit(value: float | None, unit: str) -> str:
     scale = scale_for([value], unit)
     text = significant(value * scale.factor)
     return f"{text} {scale.label}" if scale.label else text
+
+
+def same_words(text: str) -> str:
+    """What is left of a text without its numbers."""
+    return _NUMBER.sub("#", text)
+
+
+def merged(reasons: list[str]) -> str:
+    """Reasons of the same words as one, with a range where their numbers differ."""
+    words = _NUMBER.split(reasons[0])
+    text = words[0]
+    columns = zip(*(_NUMBER.findall(reason) for reason in reasons), strict=True)
+    for numbers, word in zip(columns, words[1:], strict=True):
+        ends = sorted(numbers, key=lambda number: float(number.replace(",", "")))
+        text += ends[0] if ends[0] == ends[-1] else f"{ends[0]} to {ends[-1]}"
+        text += word
+    return text

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import IO, Any
 
 from blockmark.report.console import Screen
-from blockmark.report.numbers import ABSENT, counted, percent, significant
+from blockmark.report.facts.numbers import ABSENT, counted, percent, significant
 from blockmark.report.tables.model import Column, Entry, Group, Row, Table
 
 _MINUTE, _HOUR, _DAY = 60, 3600, 86400

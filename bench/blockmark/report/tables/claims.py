@@ -9,10 +9,17 @@ from typing import IO, Any
 
 from blockmark import __version__
 from blockmark.report.console import Screen
-from blockmark.report.escape import cell
-from blockmark.report.layout import wrap
-from blockmark.report.numbers import counted, exact, interval, scale_for, significant, with_unit
-from blockmark.report.setting import effort, machine_line
+from blockmark.report.facts.escape import cell
+from blockmark.report.facts.numbers import (
+    counted,
+    exact,
+    interval,
+    scale_for,
+    significant,
+    with_unit,
+)
+from blockmark.report.facts.setting import effort, machine_line
+from blockmark.report.tables.layout import wrap
 from blockmark.runs.model import Run
 from blockmark.verdict.claim_values import Measured
 from blockmark.verdict.claims import (

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from blockmark.report.counter_findings import counter_findings
-from blockmark.report.engine_gain import engine_gains
-from blockmark.report.findings import Finding, findings
-from blockmark.report.rate_findings import rate_findings
+from blockmark.report.findings.counters import counter_findings
+from blockmark.report.findings.engine_gain import engine_gains
+from blockmark.report.findings.headline import Finding, findings
+from blockmark.report.findings.rates import rate_findings
 from blockmark.runs.model import Run, SettingKey
 
 

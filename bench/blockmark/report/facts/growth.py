@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from blockmark.report.order import CALL_STYLES, by_call_style
-from blockmark.report.setting import number
-from blockmark.report.sweep import Sweep
+from blockmark.report.facts.order import CALL_STYLES, by_call_style
+from blockmark.report.facts.setting import number
+from blockmark.report.facts.sweep import Sweep
 from blockmark.runs.metrics import METRICS
 from blockmark.runs.model import CallStyle, Cell, MetricValue, Run, Setting
 

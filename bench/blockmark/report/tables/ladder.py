@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from blockmark.report.floors import joint_mark, mark_notes
-from blockmark.report.growth import TAKE_GIVE, Quantity, amount
-from blockmark.report.numbers import Scale, scale_for, times
+from blockmark.report.facts.floors import joint_mark, mark_notes
+from blockmark.report.facts.growth import TAKE_GIVE, Quantity, amount
+from blockmark.report.facts.numbers import Scale, scale_for, times
 from blockmark.report.tables.along import quantity_mark
 from blockmark.report.tables.build import measured
 from blockmark.report.tables.model import Column, Entry, Group, Row, Table

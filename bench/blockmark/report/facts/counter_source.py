@@ -9,8 +9,8 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterable, Mapping
 
-from blockmark.report.numbers import exact, scale_for
-from blockmark.report.setting import build_words, word
+from blockmark.report.facts.numbers import exact, scale_for
+from blockmark.report.facts.setting import build_words, word
 from blockmark.runs.metrics import METRICS
 from blockmark.runs.metrics.counters import COUNTERS, SOURCES, Counter
 from blockmark.runs.model import Cell, MetricValue, Run

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from blockmark.report.numbers import percent, times
-from blockmark.report.order import value_of
+from blockmark.report.facts.numbers import percent, times
+from blockmark.report.facts.order import value_of
 from blockmark.runs.model import Cell
 from blockmark.verdict.pairs import ratio_of
 from blockmark.verdict.stats import Ratio

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from blockmark.report.numbers import significant
+from blockmark.report.facts.numbers import significant
 
 _OF_A_MANAGER = ("block_size", "max_seqs", "max_blocks_per_seq")
 

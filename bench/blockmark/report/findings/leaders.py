@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from blockmark.report.findings import Finding
-from blockmark.report.growth import (
+from blockmark.report.facts.growth import (
     BURST,
     CHAIN,
     MIXED,
@@ -17,8 +16,9 @@ from blockmark.report.growth import (
     Quantity,
     lines_of,
 )
-from blockmark.report.order import CALL_STYLES
-from blockmark.report.sweep import Sweep
+from blockmark.report.facts.order import CALL_STYLES
+from blockmark.report.facts.sweep import Sweep
+from blockmark.report.findings.headline import Finding
 from blockmark.runs.model import MetricValue, Run
 from blockmark.verdict.pairs import ratio_of
 

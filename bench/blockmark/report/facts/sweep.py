@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from blockmark.report.numbers import exact, short_count
+from blockmark.report.facts.numbers import exact, short_count
 from blockmark.runs.model import Run, Setting
 
 # So many settings of a scenario are shown one by one; of more a reader sees only a heap.

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from blockmark.report.compared import between
-from blockmark.report.findings import Finding
-from blockmark.report.numbers import count, percent, significant
-from blockmark.report.order import value_of
-from blockmark.report.rates import is_disturbed, is_saturated
+from blockmark.report.facts.numbers import count, percent, significant
+from blockmark.report.facts.order import value_of
+from blockmark.report.facts.rates import is_disturbed, is_saturated
+from blockmark.report.findings.compared import between
+from blockmark.report.findings.headline import Finding
 from blockmark.report.tables.cells import step_rate
 from blockmark.runs.model import Cell, Run, Setting
 

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
-from blockmark.report.counter_gaps import counter_words, lacking_counters
-from blockmark.report.counter_source import parts_of
-from blockmark.report.setting import setting_name
+from blockmark.report.facts.counter_source import parts_of
+from blockmark.report.facts.numbers import merged, same_words
+from blockmark.report.facts.setting import setting_name
+from blockmark.report.facts.sweep import Sweep, ranges, sweeps
+from blockmark.report.findings.counter_gaps import counter_words, lacking_counters
 from blockmark.report.study import view_of
-from blockmark.report.sweep import Sweep, ranges, sweeps
 from blockmark.runs.metrics import METRICS
 from blockmark.runs.model import Cell, MetricValue, Run
 
 _MOST_NAMES = 4
 # Stands for all counters that lack a value for the same reason.
 _COUNTERS = "counters"
-_NUMBER = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?", re.ASCII)
 
 
 def unmeasured_metrics(
@@ -134,23 +133,6 @@ def _reasons(cell: Cell, quantiles: tuple[str, ...]) -> Iterable[tuple[str, str]
                 part: MetricValue = value.quantile(label)
                 if part.unavailable is not None:
                     yield f"{name}.{label}", part.unavailable
-
-
-def same_words(text: str) -> str:
-    """What is left of a text without its numbers."""
-    return _NUMBER.sub("#", text)
-
-
-def merged(reasons: list[str]) -> str:
-    """Reasons of the same words as one, with a range where their numbers differ."""
-    words = _NUMBER.split(reasons[0])
-    text = words[0]
-    columns = zip(*(_NUMBER.findall(reason) for reason in reasons), strict=True)
-    for numbers, word in zip(columns, words[1:], strict=True):
-        ends = sorted(numbers, key=lambda number: float(number.replace(",", "")))
-        text += ends[0] if ends[0] == ends[-1] else f"{ends[0]} to {ends[-1]}"
-        text += word
-    return text
 
 
 def _names(names: list[str]) -> str:

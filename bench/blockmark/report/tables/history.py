@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-from blockmark.report.check_table import change
-from blockmark.report.numbers import Scale, counted, scale_for, significant, with_unit
-from blockmark.report.setting import setting_name
-from blockmark.report.sheet import Section, Sheet
+from blockmark.report.facts.numbers import Scale, counted, scale_for, significant, with_unit
+from blockmark.report.facts.setting import setting_name
+from blockmark.report.facts.versions import origin_words, run_title
+from blockmark.report.tables.check import change
+from blockmark.report.tables.comparison import Section, Sheet
 from blockmark.report.tables.model import Column, Entry, Group, Row, Table
-from blockmark.report.versions import origin_words, run_title
 from blockmark.runs.model import MetricValue, Run, SettingKey
 from blockmark.verdict.history import History, Series, is_better_lower
 

@@ -10,8 +10,8 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from blockmark.report.numbers import ABSENT, Scale, count, scale_for, significant
-from blockmark.report.setting import number
+from blockmark.report.facts.numbers import ABSENT, Scale, count, scale_for, significant
+from blockmark.report.facts.setting import number
 from blockmark.report.tables.model import Column, Entry, Group, Row, Table, without_empty_columns
 from blockmark.verdict.check import CellVerdict, CheckResult
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import statistics
 from collections.abc import Iterable
 
-from blockmark.report.numbers import counted, percent, significant
-from blockmark.report.setting import number
+from blockmark.report.facts.numbers import counted, percent, significant
+from blockmark.report.facts.setting import number
 from blockmark.runs.model import Run
 
 # Of all processors; one of two that are busy slows the other down.

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from blockmark.report.compared import between, ratio_between
-from blockmark.report.floors import floor_mark
-from blockmark.report.numbers import count, counted, times
-from blockmark.report.order import value_of
+from blockmark.report.facts.floors import floor_mark
+from blockmark.report.facts.numbers import count, counted, times
+from blockmark.report.facts.order import value_of
+from blockmark.report.findings.compared import between, ratio_between
 from blockmark.report.tables.cells import step_rate
 from blockmark.runs.model import CallStyle, Cell, ImplementationInfo, Run, Setting, SettingKey
 from blockmark.verdict.headline import METRIC, Crossing, Headline, Structure, headlines

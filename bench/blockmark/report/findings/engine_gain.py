@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from blockmark.report.compared import shown_less
-from blockmark.report.findings import Finding
-from blockmark.report.numbers import percent, with_unit
-from blockmark.report.order import value_of
+from blockmark.report.facts.numbers import percent, with_unit
+from blockmark.report.facts.order import value_of
+from blockmark.report.findings.compared import shown_less
+from blockmark.report.findings.headline import Finding
 from blockmark.runs.model import Run, Setting
 
 # The lengths of an engine's step that shares are told of, in ms, and the metric of each.

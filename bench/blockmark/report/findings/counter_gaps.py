@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from blockmark.report.counter_source import operations, parts_of
-from blockmark.report.setting import word
+from blockmark.report.facts.counter_source import operations, parts_of
+from blockmark.report.facts.setting import word
 from blockmark.runs.metrics.counters import COUNTERS, SOURCES
 from blockmark.runs.model import Run
 

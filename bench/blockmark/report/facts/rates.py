@@ -5,11 +5,11 @@ from __future__ import annotations
 import statistics
 from collections.abc import Iterable, Mapping
 
-from blockmark.report.growth import Line
-from blockmark.report.numbers import exact
-from blockmark.report.order import value_of
-from blockmark.report.setting import number
-from blockmark.report.sweep import Sweep
+from blockmark.report.facts.growth import Line
+from blockmark.report.facts.numbers import exact
+from blockmark.report.facts.order import value_of
+from blockmark.report.facts.setting import number
+from blockmark.report.facts.sweep import Sweep
 from blockmark.runs.metrics import METRICS
 from blockmark.runs.model import Cell, Run, Setting, canonical
 

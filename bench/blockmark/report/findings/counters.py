@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 
-from blockmark.report.counter_source import short_source, source_of
-from blockmark.report.findings import STYLE_WORDS, Finding, short_names
-from blockmark.report.numbers import significant, times
-from blockmark.report.order import by_call_style
+from blockmark.report.facts.counter_source import short_source, source_of
+from blockmark.report.facts.numbers import significant, times
+from blockmark.report.facts.order import by_call_style
+from blockmark.report.findings.headline import STYLE_WORDS, Finding, short_names
 from blockmark.runs.metrics.counters import SOURCES
 from blockmark.runs.model import Cell, Run, Setting
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from blockmark.report.numbers import count, counted, exact, significant, with_unit
+from blockmark.report.facts.numbers import count, counted, exact, significant, with_unit
 from blockmark.runs.model import Cell, Run, Setting
 
 # Which operations of a step are told, in the order of a step, and how.

@@ -11,10 +11,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from blockmark.report.gaps import merged, same_words
-from blockmark.report.numbers import count, counted, exact, percent, with_unit
-from blockmark.report.setting import number, word
-from blockmark.report.sweep import Sweep, ranges
+from blockmark.report.facts.numbers import (
+    count,
+    counted,
+    exact,
+    merged,
+    percent,
+    same_words,
+    with_unit,
+)
+from blockmark.report.facts.setting import number, word
+from blockmark.report.facts.sweep import Sweep, ranges
 from blockmark.report.tables.model import Column, Entry, Group, Row, Table
 from blockmark.runs.model import Setting
 

@@ -1,0 +1,1 @@
+"""What tables, sentences and pictures are made of: settings, loads, order, and how to write."""

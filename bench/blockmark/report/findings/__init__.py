@@ -1,0 +1,1 @@
+"""What the numbers say, in sentences, and what they do not tell."""
