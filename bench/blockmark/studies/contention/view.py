@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from blockmark.report.facts.numbers import count, percent, significant, with_unit
+from blockmark.report.facts.order import value_of
 from blockmark.report.facts.picture import Drawn
 from blockmark.report.facts.setting import number
 from blockmark.report.facts.sweep import Sweep
@@ -12,7 +13,7 @@ from blockmark.report.findings.compared import factor, ratio_between, shown_less
 from blockmark.report.plots.tails import draw_tails, tails_of
 from blockmark.report.tables.cells import study_table
 from blockmark.report.tables.model import Table
-from blockmark.runs.model import Cell, Run, Setting
+from blockmark.runs.model import Run, Setting
 
 from .charts import MOST_PANELS, LinePanel, draw_over
 
@@ -201,7 +202,7 @@ def _overlap(run: Run, sweep: Sweep) -> list[str]:
         for setting in sweep.settings
         if _is_threads(setting) and _number(setting, "threads") > 1
         for cell in run.cells_of(setting.key)
-        if (value := _value(cell, "overlap_share")) is not None
+        if (value := value_of(cell, "overlap_share")) is not None
     ]
     if not shares:
         return []
@@ -226,8 +227,8 @@ def _ahead(run: Run, setting: Setting) -> list[str]:
     """The scheme with the most pairs, if rounds show that it has; nothing if they can't."""
     metric = "pairs_per_s"
     ranked = sorted(
-        (cell for cell in run.cells_of(setting.key) if _value(cell, metric)),
-        key=lambda cell: -(_value(cell, metric) or 0.0),
+        (cell for cell in run.cells_of(setting.key) if value_of(cell, metric)),
+        key=lambda cell: -(value_of(cell, metric) or 0.0),
     )
     if len(ranked) < 2 or any(
         ratio_between(ranked[0], other, metric).approximate for other in ranked[1:]
@@ -239,7 +240,7 @@ def _ahead(run: Run, setting: Setting) -> list[str]:
         who = f"{first.impl} does most"
     else:
         who = f"{first.impl} and {second.impl} do not differ for certain"
-    text = f"{where}: {who}, {significant((_value(first, metric) or 0.0) / 1e6)} million pairs/s"
+    text = f"{where}: {who}, {significant((value_of(first, metric) or 0.0) / 1e6)} million pairs/s"
     if more := factor(first, last, metric):
         text += f", {more} those of {last.impl}"
     return [f"{text}."]
@@ -250,18 +251,18 @@ def _coroutines(run: Run, settings: Sequence[Setting]) -> list[str]:
     waits: dict[str, list[float]] = {}
     for setting in settings:
         for cell in run.cells_of(setting.key):
-            if (share := _value(cell, "waited_share")) is not None:
+            if (share := value_of(cell, "waited_share")) is not None:
                 waits.setdefault(cell.impl, []).append(share)
     for name, shares in waits.items():
         ends = dict.fromkeys(percent(end) for end in (min(shares), max(shares)))
         said.append(f"{name}: {' to '.join(ends)} of acquisitions waited.")
     for setting in settings[-1:]:
         metric = "cpu_ns_per_pair"
-        cells = {cell.impl: cell for cell in run.cells_of(setting.key) if _value(cell, metric)}
+        cells = {cell.impl: cell for cell in run.cells_of(setting.key) if value_of(cell, metric)}
         free, locked = cells.get("no-lock/py"), cells.get("async-lock/py")
         if free and locked and shown_less(free, locked, metric):
-            whole = _value(locked, metric) or 0.0
-            lock = whole - (_value(free, metric) or 0.0)
+            whole = value_of(locked, metric) or 0.0
+            lock = whole - (value_of(free, metric) or 0.0)
             said.append(
                 f"{_title(setting)}: the asyncio.Lock costs {with_unit(lock, 'ns')} of CPU a "
                 f"pair, of {with_unit(whole, 'ns')}."
@@ -278,7 +279,7 @@ def _rates(run: Run, settings: Sequence[Setting]) -> list[str]:
         shares = [
             share
             for cell in run.cells_of(setting.key)
-            if (share := _value(cell, "cpu_share_at_rate")) is not None
+            if (share := value_of(cell, "cpu_share_at_rate")) is not None
         ]
         if shares:
             said.append(
@@ -286,8 +287,3 @@ def _rates(run: Run, settings: Sequence[Setting]) -> list[str]:
                 f"{percent(max(shares))} of a core, by scheme."
             )
     return said
-
-
-def _value(cell: Cell, address: str) -> float | None:
-    found = cell.metric(address) if cell.ok else None
-    return found.value if found is not None else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from blockmark.report.facts.numbers import count, counted, percent, with_unit
+from blockmark.report.facts.order import value_of
 from blockmark.report.facts.picture import Drawn
 from blockmark.report.facts.setting import number
 from blockmark.report.facts.sweep import Sweep
@@ -12,7 +13,7 @@ from blockmark.report.findings.compared import factor
 from blockmark.report.plots.rows import draw_rows
 from blockmark.report.tables.cells import study_table
 from blockmark.report.tables.model import Table
-from blockmark.runs.model import Cell, Run, Setting
+from blockmark.runs.model import Run, Setting
 
 QUESTION = "What does it cost when threads write their own counts on cache lines that they share?"
 METHOD = (
@@ -50,13 +51,13 @@ def sentences(run: Run, sweep: Sweep) -> list[str]:
     """The proof, the machine's hand-over, and packed against padded."""
     cells = [cell for setting in sweep.settings for cell in run.cells_of(setting.key)]
     said = []
-    shares = [v for cell in cells if (v := _value(cell, "write_overlap_share")) is not None]
+    shares = [v for cell in cells if (v := value_of(cell, "write_overlap_share")) is not None]
     if shares:
         ends = dict.fromkeys(percent(end) for end in (min(shares), max(shares)))
         said.append(
             f"Proof of overlap: all threads ran at once in {' to '.join(ends)} of the windows."
         )
-    pings = [v for cell in cells if (v := _value(cell, "ping_pong_ns")) is not None]
+    pings = [v for cell in cells if (v := value_of(cell, "ping_pong_ns")) is not None]
     if pings:
         about = (
             "so both may be threads of one core, which share their caches and pay little"
@@ -84,7 +85,7 @@ def draw(run: Run, sweep: Sweep) -> Iterator[tuple[str, str, str, Drawn]]:
 def _packed(run: Run, setting: Setting) -> list[str]:
     """Counters 8 bytes apart against 64, where both were measured."""
     said = []
-    cells = {cell.impl: cell for cell in run.cells_of(setting.key) if _value(cell, "write_ns")}
+    cells = {cell.impl: cell for cell in run.cells_of(setting.key) if value_of(cell, "write_ns")}
     for name in ("counter", "atomic-counter"):
         packed = cells.get(f"{name}/cpp[stride=8]")
         padded = cells.get(f"{name}/cpp[stride=64]")
@@ -95,8 +96,3 @@ def _packed(run: Run, setting: Setting) -> list[str]:
                 "apart."
             )
     return said
-
-
-def _value(cell: Cell, address: str) -> float | None:
-    found = cell.metric(address) if cell.ok else None
-    return found.value if found is not None else None
