@@ -88,9 +88,7 @@ class _Player:
 
     def __init__(self, job: dict[str, Any], found: dict[str, Any]) -> None:
         self._found = found
-        self._programs = [
-            list(entry["metrics"].values()) for model in job["programs"].values() for entry in model
-        ]
+        self._programs = [timed.names for model in job["programs"].values() for timed in model]
         self._next: dict[str, Any] = {**found, "programs": self._programs}
         self.killed = False
 

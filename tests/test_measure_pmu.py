@@ -461,7 +461,9 @@ def test_a_round_counts_every_operation_that_it_times(
             "params": cell.values,
             "call_style": impl.call_style,
             "sequences": programs["sequences"],
-            "programs": programs["models"],
+            "programs": {
+                m: [asdict(one) for one in some] for m, some in programs["models"].items()
+            },
             "refused": programs["refused"],
             "condition": programs["condition"],
             "budget": asdict(QUICK),

@@ -272,12 +272,7 @@ def real_match(folder: Path, target: str, *, scenario: str = CELLS) -> tuple[Alt
     programs = prepared.jobs[cell.key]["models"]
     job = turns_job(pair, prepared, programs, seed=7)
     players = side.player(job, 60.0), side.player(job, 60.0)
-    names = {
-        name
-        for entries in programs.values()
-        for entry in entries
-        for name in entry["metrics"].values()
-    }
+    names = {name for some in programs.values() for one in some for name in one.names}
     return alternate(players, random.Random(1), Turns(pairs=4, blocks=2)), names
 
 

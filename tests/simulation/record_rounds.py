@@ -24,7 +24,7 @@ import statistics
 import sys
 import tempfile
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +33,7 @@ from slower_step import with_extra_lookups
 
 from blockmark.measure.machine import build_facts, load_average, machine_facts
 from blockmark.measure.process.jobs import Job
+from blockmark.measure.process.timed import Timed
 from blockmark.measure.run.plan import Pair
 from blockmark.measure.run.programs import Prepared, prepare
 from blockmark.measure.sides.turns import Alternated, alternate, turns_job
@@ -65,30 +66,26 @@ class Contestant:
         """`decode (block_size 16) vector/cpp`, as a check calls it."""
         return f"decode (block_size {self.pair.cell['block_size']}) {self.pair.subject.name}"
 
-    def programs(self, *, cost: bool) -> dict[str, list[dict[str, Any]]]:
+    def programs(self, *, cost: bool) -> Timed:
         """The step, and with `cost` the other gated cost: as a check asks for them."""
         models = self.prepared.jobs[self.pair.cell.key]["models"]
         found = {"step": models["step"]}
         if cost:
-            found["alloc_free"] = [
-                entry for entry in models["alloc_free"] if COST in entry["metrics"].values()
-            ]
+            found["alloc_free"] = [one for one in models["alloc_free"] if COST in one.names]
         return found
 
-    def slower(self, extra: int) -> dict[str, list[dict[str, Any]]]:
+    def slower(self, extra: int) -> Timed:
         """The step with `extra` more lookups; made when first asked for."""
         load = Path(self.prepared.jobs[self.pair.cell.key]["load"])
         path = load.with_name(f"load-{extra}.program")
         if not path.exists():
             with_extra_lookups(Program.load(load), extra).save(path)
-        return {
-            "step": [{**entry, "path": str(path)} for entry in self.programs(cost=False)["step"]]
-        }
+        return {"step": [replace(one, path=str(path)) for one in self.programs(cost=False)["step"]]}
 
     def play(
         self,
-        before: dict[str, list[dict[str, Any]]],
-        after: dict[str, list[dict[str, Any]]],
+        before: Timed,
+        after: Timed,
         seed: int,
         draw: random.Random,
     ) -> Alternated:

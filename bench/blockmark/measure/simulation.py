@@ -154,7 +154,9 @@ class _Process:
         self._out = folder / "out"
         self._errors = folder / "errors"
         self._mark = ProcessMark()
-        (folder / "request").write_text(json.dumps({**request, "mark": self._mark.text}))
+        (folder / "request").write_text(
+            json.dumps({**request, "mark": self._mark.text}, default=asdict)
+        )
         self._dumps: dict[str, dict[str, int]] = {}
         self._read: set[str] = set()
         self._timed_out = ""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
+from blockmark.measure.process.timed import Timed, timed_for
 from blockmark.measure.run.patterns import expand
 from blockmark.measure.run.plan import REPLAYED_KINDS, Pair
 from blockmark.measure.run.programs import Prepared
@@ -86,14 +86,14 @@ class Asked:
 class Contest:
     """One implementation in one cell, on both sides: what is measured in turns.
 
-    `programs` are those that the gated metrics need, as a job names them. `gates` has a
+    `programs` are those that the gated metrics need. `gates` has a
     cell of the rule for each metric. `dropped` are the reasons of rounds that broke.
     """
 
     before: Pair
     after: Pair
     where: tuple[str, str, str]
-    programs: dict[str, list[dict[str, Any]]]
+    programs: Timed
     gates: dict[str, GateCell]
     incomparable: str = ""
     rounds: int = 0
@@ -258,16 +258,14 @@ def _match(
     return old, new, ""
 
 
-def timed_metrics(
-    models: Mapping[str, Sequence[Mapping[str, Any]]], served: Collection[str]
-) -> set[str]:
+def timed_metrics(programs: Timed, served: Collection[str]) -> set[str]:
     """What a cell's prepared programs time of an implementation that serves these models."""
     return {
         metric
-        for model, entries in models.items()
+        for model, some in programs.items()
         if model in served
-        for entry in entries
-        for metric in entry["metrics"].values()
+        for one in some
+        for metric in one.names
     }
 
 
@@ -282,14 +280,10 @@ def _contest(
 ) -> Contest:
     models = prepared.jobs[cell.key]["models"]
     wanted = set(judged_of(timed_metrics(models, {*old.models, *new.models}), asked.metrics))
-    programs = {
-        model: [entry for entry in entries if set(entry["metrics"].values()) & wanted]
-        for model, entries in models.items()
-    }
-    programs = {model: entries for model, entries in programs.items() if entries}
+    programs = timed_for(models, wanted)
     gates = {}
-    for model, entries in programs.items():
-        timed = (name for entry in entries for name in entry["metrics"].values())
+    for model, some in programs.items():
+        timed = (name for one in some for name in one.names)
         for metric in (name for name in timed if name in wanted):
             name = f"{place_name(where)} {metric}"
             if model in old.models and model in new.models:

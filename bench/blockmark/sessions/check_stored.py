@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from blockmark import __version__
 from blockmark.measure.machine import OtherWork
 from blockmark.measure.probes.timing import Budget
+from blockmark.measure.process.timed import timed_for
 from blockmark.measure.run.assemble import assemble_run
 from blockmark.measure.run.plan import make_plan
 from blockmark.measure.run.programs import prepare
@@ -80,7 +81,7 @@ def check_against_run(
         for job in prepared.jobs.values():
             told = [timed_metrics(job["models"], each.models) for each in plan.subjects]
             wanted = {name for timed in told if timed for name in judged_of(timed, options.metrics)}
-            job["models"] = _only(job["models"], wanted)
+            job["models"] = timed_for(job["models"], wanted)
         with RunWriter.create(Path(folder) / "runs", {"created": created}) as writer:
             runner = Runner(plan, prepared, writer, until_over)
             others = OtherWork()
@@ -107,12 +108,3 @@ def check_against_run(
     )
     result = judge_runs(stored, now, chosen, names=(name, "installed here"), kind="stored")
     return replace(result, interrupted=interrupted, duration_s=time.monotonic() - started)
-
-
-def _only(models: dict[str, list[dict[str, object]]], metrics: set[str]) -> dict[str, object]:
-    """The programs that the metrics need."""
-    kept = {
-        model: [entry for entry in entries if set(entry["metrics"].values()) & metrics]  # type: ignore[attr-defined]
-        for model, entries in models.items()
-    }
-    return {model: entries for model, entries in kept.items() if entries}

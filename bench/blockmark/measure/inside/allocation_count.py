@@ -6,12 +6,10 @@ has come before, so the number is exact.
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from blockmark.workload.program import Program
-
 from ..probes.timing import Cursor
+from ..process.timed import timed_in
 from ..replay import MissingOperationsError, bind
 from .conditions import set_collector
 from .setup import SubjectSetup, core_is_built
@@ -49,12 +47,12 @@ def count_allocations(
 
 
 def _of_steps(impl: Implementation, config: PoolConfig, job: dict[str, Any]) -> float | str:
-    entries = job["programs"].get("step", [])
-    if not entries or "step" not in impl.models:
+    programs = timed_in(job).get("step", [])
+    if not programs or "step" not in impl.models:
         return "there is no step to be counted"
     subject = SubjectSetup(impl, config, job)
     set_collector(subject.params["gc"])
-    program = Program.load(Path(entries[0]["path"]))
+    program = programs[0].load()
     try:
         replay = bind(subject.manager(), program, subject.call_style)
     except MissingOperationsError as missing:

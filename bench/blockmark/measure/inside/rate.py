@@ -9,12 +9,10 @@ from __future__ import annotations
 
 import gc
 from dataclasses import replace
-from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, cast
 
 from blockmark.workload.packing import packed_bytes
-from blockmark.workload.program import Program
 
 from ..probes import pace_shares
 from ..probes.between import BetweenError, make_between
@@ -34,7 +32,10 @@ from ..replay import MissingOperationsError, bind
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from blockmark.workload.program import Program
+
     from ..probes.pace import Between, Paced
+    from ..process.timed import TimedProgram
     from .setup import SubjectSetup
 
 _STEP_METRICS = (
@@ -79,10 +80,10 @@ class Body:
         return paced
 
 
-def measure_rate(subject: SubjectSetup, entries: list[dict[str, Any]]) -> Readings:
+def measure_rate(subject: SubjectSetup, programs: list[TimedProgram]) -> Readings:
     """Metric name -> what was found, as a round keeps it.
 
-    `entries` name the files of the load, and of the load with packing.
+    `programs` are the load, and of the load with packing.
     """
     names = [*_STEP_METRICS, *_PACK_METRICS, *_NOOP_METRICS]
     params = subject.params
@@ -102,7 +103,7 @@ def measure_rate(subject: SubjectSetup, entries: list[dict[str, Any]]) -> Readin
     except BetweenError as error:
         return dict.fromkeys(names, Reading.missing(str(error)))
     pace = _pace(params, interval, params["rate_seconds"], between)
-    load, packed = (Program.load(Path(entry["path"])) for entry in entries)
+    load, packed = (each.load() for each in programs)
     try:
         found = _measure_steps(subject, load, pace)
     except MissingOperationsError as lacking:

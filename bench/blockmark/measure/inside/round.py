@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import random
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-from blockmark.workload.program import Program
 
 from ..probes.free_blocks import free_block_counts
 from ..probes.histograms import new_histogram
@@ -22,6 +19,7 @@ from ..probes.timing import (
     warm_up,
 )
 from ..process.reading import Reading, Readings
+from ..process.timed import timed_in
 from ..replay import MissingOperationsError, bind
 from .allocation_count import steady_allocations
 from .conditions import ConditionError, make_evictor, set_collector
@@ -31,10 +29,12 @@ from .setup import SubjectSetup, is_live
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from blockmark.workload.program import Program
     from blockmark_impls.contract import PoolConfig
     from blockmark_impls.registry import Implementation
 
     from ..probes.pmu import Pmu
+    from ..process.timed import TimedProgram
     from ..replay import Evictor, Replay
 
 # With a cold cache a sample is one step, so only models whose steps mean something
@@ -52,6 +52,7 @@ class RoundOf(SubjectSetup):
         self.software_counters: bool = job["software_counters"]
         # Event -> why it is not to be read, or nothing; no events, no pass.
         self.pmu = _counters_of(job["pmu"])
+        self.programs = timed_in(job)
         self.budget = Budget(**job["budget"])
         self.readings: Readings = {}
         self.evictor: Evictor | None = None
@@ -68,9 +69,10 @@ class RoundOf(SubjectSetup):
         """Say why metrics have no number."""
         self.readings |= dict.fromkeys(names, Reading.missing(reason))
 
-    def measure(self, model: str, program: Program, names: dict[int, str], *, pool: bool) -> None:
+    def measure(self, model: str, timed: TimedProgram) -> None:
         """Measure one Program of a model."""
-        found = self.made_ready(model, program, list(names.values()), pool=pool)
+        program, names, pool = timed.load(), timed.metrics, timed.pool_only
+        found = self.made_ready(model, program, timed.names, pool=pool)
         if found is None:
             return
         target, replay = found
@@ -126,7 +128,7 @@ class RoundOf(SubjectSetup):
         replay.setup()
         return target, replay
 
-    def _measure_step(self, manager: Any, cursor: Cursor, names: dict[int, str]) -> None:
+    def _measure_step(self, manager: Any, cursor: Cursor, names: Mapping[int, str]) -> None:
         control = self.impl.kind == "control"
         if not control:
             if cursor.program.probe:
@@ -166,14 +168,14 @@ class RoundOf(SubjectSetup):
         self._keep_found({"peak_rss_bytes": peak})
         self._count(cursor, names, costs)
 
-    def _keep(self, costs: dict[int, Cost], names: dict[int, str]) -> None:
+    def _keep(self, costs: dict[int, Cost], names: Mapping[int, str]) -> None:
         for phase, name in names.items():
             self.readings[name] = Reading(costs[phase].least, costs[phase].mean)
 
     def _keep_found(self, found: Mapping[str, float | str]) -> None:
         self.readings |= {name: Reading.of(one) for name, one in found.items()}
 
-    def _count(self, cursor: Cursor, names: dict[int, str], costs: dict[int, Cost]) -> None:
+    def _count(self, cursor: Cursor, names: Mapping[int, str], costs: dict[int, Cost]) -> None:
         """The processor's counters of the same operations, after their times."""
         if self.pmu is None:
             return
@@ -203,25 +205,22 @@ def measure_round(impl: Implementation, config: PoolConfig, job: dict[str, Any])
     left in the caches; `step` is first, as its memory figures need a young process.
     """
     round_of = RoundOf(impl, config, job)
-    models = [model for model in job["programs"] if model != "step"]
+    programs = round_of.programs
+    models = [model for model in programs if model != "step"]
     random.Random(job["seed"]).shuffle(models)
     for model in ["step", *models]:
         if model == "rate":
             if "step" in impl.models:
                 from .rate import measure_rate
 
-                round_of.readings |= measure_rate(round_of, job["programs"][model])
+                round_of.readings |= measure_rate(round_of, programs[model])
             continue
-        for entry in job["programs"].get(model, []):
-            names = {int(phase): name for phase, name in entry["metrics"].items()}
-            if model not in impl.models:
-                continue
-            program = Program.load(Path(entry["path"]))
-            round_of.measure(model, program, names, pool=entry["pool_only"])
+        for timed in programs.get(model, []) if model in impl.models else ():
+            round_of.measure(model, timed)
         if model in impl.models and impl.kind != "control":
             for name, reason in job["refused"].get(model, {}).items():
                 round_of.unavailable([name], reason)
-    if reason := wrong_answer(round_of, job):
+    if reason := wrong_answer(round_of, programs):
         return {"status": "wrong", "reason": reason}
     found = round_of.readings
     return {"status": "ok", "metrics": {name: one.as_json() for name, one in found.items()}}

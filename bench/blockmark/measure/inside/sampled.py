@@ -6,17 +6,18 @@ A class that is right while it is proved, and wrong where it is timed, is found 
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from blockmark.workload.program import Op, Program
+from blockmark.workload.program import Op
 
 from ..replay import MissingOperationsError, bind
 from ..stated import proof_of
 
 if TYPE_CHECKING:
+    from blockmark.workload.program import Program
     from blockmark_impls.contract import PoolConfig
 
+    from ..process.timed import Timed
     from .setup import SubjectSetup
 
 # Steps of each program's body, as many as hold so many operations; a set-up that takes
@@ -24,22 +25,22 @@ if TYPE_CHECKING:
 _OPERATIONS, _SETUP_OPERATIONS, _SETUP_BLOCKS = 3_000, 30_000, 200_000
 
 
-def wrong_answer(setup: SubjectSetup, job: dict[str, Any]) -> str:
+def wrong_answer(setup: SubjectSetup, programs: Timed) -> str:
     """What the timed loop answers wrongly, or leaves wrong; empty if nothing.
 
-    `job` is a round's: its `programs` are sampled, those of managers. Nothing of engines and
+    Of the `programs` those of managers are sampled. Nothing of engines and
     mistakes, whose answers are not the contract's.
     """
     impl = setup.impl
     if impl.kind != "manager" or proof_of(impl) != "contract":
         return ""
     done = set()
-    for model, entries in job["programs"].items():
-        for entry in entries if model in impl.models and model != "rate" else ():
-            if entry["pool_only"] or entry["path"] in done:
+    for model, some in programs.items():
+        for timed in some if model in impl.models and model != "rate" else ():
+            if timed.pool_only or timed.path in done:
                 continue
-            done.add(entry["path"])
-            program = Program.load(Path(entry["path"]))
+            done.add(timed.path)
+            program = timed.load()
             if _is_long(program, setup.config):
                 continue
             if reason := _sample(setup, program):

@@ -19,22 +19,26 @@ import json
 import random
 import sys
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from blockmark.workload.program import Program
 from blockmark_impls.contract import PoolConfig
 from blockmark_impls.registry import resolve
 
 from ..probes.timing import Cursor
 from ..process.answers import Answers
+from ..process.timed import timed_in
 from ..replay import MissingOperationsError, PythonReplay, bind
 from .conditions import set_collector
 from .failures import one_line
 from .setup import SubjectSetup
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from blockmark.workload.program import Program
     from blockmark_impls.registry import Implementation
+
+    from ..process.timed import TimedProgram
 
 # Paced by a clock, which means nothing in here.
 _WITHOUT_COUNTERS = ("rate",)
@@ -89,13 +93,10 @@ def simulate_cell(impl: Implementation, job: dict[str, Any]) -> dict[str, Any]:
     gc.unfreeze()
     cell = _Cell(impl, PoolConfig(**job["config"]), job)
     set_collector(cell.params["gc"])
-    for model, entries in job["programs"].items():
+    for model, programs in timed_in(job).items():
         if model in impl.models and model not in _WITHOUT_COUNTERS:
-            for number, entry in enumerate(entries):
-                names = {int(phase): name for phase, name in entry["metrics"].items()}
-                program = Program.load(Path(entry["path"]))
-                label = f"{job['cell']}|{model}|{number}"
-                cell.simulate(label, program, names, pool=entry["pool_only"])
+            for number, each in enumerate(programs):
+                cell.simulate(f"{job['cell']}|{model}|{number}", each)
     before.clear()
     return {"passes": cell.passes, "unavailable": cell.unavailable}
 
@@ -122,8 +123,9 @@ class _Cell(SubjectSetup):
             young = {**job, "params": {**job["params"], "heap": "fresh"}}
             self.empty = SubjectSetup(resolve(name)[0], config, young)
 
-    def simulate(self, label: str, program: Program, names: dict[int, str], *, pool: bool) -> None:
+    def simulate(self, label: str, timed: TimedProgram) -> None:
         """Replay a program and dump each of its phases."""
+        program, names, pool = timed.load(), timed.metrics, timed.pool_only
         each = program.work_in(program.period)
         if each > self.effort.most:
             reason = f"a period of {each:,} operations is too long to be simulated"
@@ -159,7 +161,7 @@ class _Cell(SubjectSetup):
                 )
 
     def _count_empty(
-        self, program: Program, periods: int, names: dict[int, str], label: str, *, pool: bool
+        self, program: Program, periods: int, names: Mapping[int, str], label: str, *, pool: bool
     ) -> bool:
         """The same on the empty loop; false where there is none."""
         if self.empty is None:
@@ -184,7 +186,7 @@ class _Cell(SubjectSetup):
         self,
         cursor: Cursor,
         periods: int,
-        names: dict[int, str],
+        names: Mapping[int, str],
         label: str,
         who: str = "subject",
     ) -> bool:

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 from contextlib import ExitStack, suppress
+from dataclasses import asdict
 from threading import Event
 from typing import IO, TYPE_CHECKING, Any
 
@@ -220,7 +221,7 @@ class Job:
 
 
 def _line(message: dict[str, Any]) -> bytes:
-    return json.dumps(message).encode() + b"\n"
+    return json.dumps(message, default=asdict).encode() + b"\n"
 
 
 def _file_with(data: bytes) -> IO[bytes]:

@@ -15,7 +15,6 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-from blockmark.workload.program import Program
 from blockmark_impls.contract import PoolConfig
 from blockmark_impls.registry import TargetError, resolve
 
@@ -24,6 +23,7 @@ from ..inside.failures import why_failed
 from ..inside.setup import SubjectSetup
 from ..probes.timing import Cursor, warm_up
 from ..process.answers import Answers
+from ..process.timed import TimedProgram, timed_in
 from ..replay import MissingOperationsError, PythonReplay, bind
 
 if TYPE_CHECKING:
@@ -68,8 +68,9 @@ def profile(job: dict[str, Any]) -> dict[str, Any]:
     }
     tool = by[job["by"]](job)
     set_collector(subject.params["gc"])
-    for entry in job["programs"]:
-        subject.replay(entry, tool)
+    for programs in timed_in(job).values():
+        for each in programs:
+            subject.replay(each, tool)
     return {
         "status": "ok",
         "steps": subject.steps,
@@ -86,16 +87,16 @@ class _Subject(SubjectSetup):
         self.steps = 0
         self.operations = 0
 
-    def replay(self, entry: dict[str, Any], tool: _Tool) -> None:
+    def replay(self, timed: TimedProgram, tool: _Tool) -> None:
         """One program: set up, off the record; then as the tool wants it."""
-        program = Program.load(Path(entry["path"]))
-        manager = self.manager_of_load if "step_ns" in entry["metrics"].values() else self.manager
-        target = self.pool() if entry["pool_only"] else manager()
+        program = timed.load()
+        manager = self.manager_of_load if "step_ns" in timed.names else self.manager
+        target = self.pool() if timed.pool_only else manager()
         if target is None:
             raise MissingOperationsError("the implementation has no pool of its own")
         replay = bind(target, program, self.call_style)
         replay.setup()
-        phases = [int(phase) for phase in entry["metrics"] if int(phase) in program.units]
+        phases = [phase for phase in timed.metrics if phase in program.units]
         periods = tool.collect(Cursor(replay, program), phases) // program.period
         first = program.setup_steps
         period = range(first, first + program.period)
@@ -103,7 +104,7 @@ class _Subject(SubjectSetup):
         left_out = sum(end - start for step in untimed for _, start, end in program.runs(step))
         self.steps += periods * (program.period - len(untimed))
         self.operations += periods * (program.work_in(program.period) - left_out)
-        if not entry["pool_only"]:
+        if not timed.pool_only:
             self.free_all(target)
 
 
@@ -112,7 +113,7 @@ class _Tool:
 
     def __init__(self, job: dict[str, Any]) -> None:
         self.native = job["call_style"] == "native"
-        self.seconds: float = job["seconds"] / len(job["programs"])
+        self.seconds: float = job["seconds"] / sum(map(len, job["programs"].values()))
 
     def collect(self, cursor: Cursor, phases: list[int]) -> int:
         """Replay each of a program's timed phases under the tool, for as many steps of the

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 
     from blockmark.workload.scenario import Scenario
 
+    from ..process.timed import TimedProgram
     from .choice import Tool
 
     Progress = Callable[[int, int, str], None]
@@ -167,6 +168,7 @@ class _Run:
 
     def answer(self, timeout_s: float, stop: threading.Event) -> dict[str, Any]:
         """What the profiled process said. Raises ProfileError where it did not."""
+        programs: list[TimedProgram]
         programs = self._prepared.jobs[self.pair.cell.key]["models"][self.model]
         if not programs:
             raise ProfileError(f"the model {self.model} has no program in a cell so small")
@@ -181,7 +183,7 @@ class _Run:
             raise ProfileError(f"{self.pair.subject.name}, {self.tool.by}: {answer['reason']}")
         return answer
 
-    def _job(self, programs: list[dict[str, Any]]) -> dict[str, Any]:
+    def _job(self, programs: list[TimedProgram]) -> dict[str, Any]:
         more: dict[str, Any] = {
             name: str(self.scratch / name) for name in ("control", "acknowledged", "tracebacks")
         }
@@ -193,7 +195,7 @@ class _Run:
             self.pair,
             seed=self.pair.cell["seed"],
             by=self.tool.by,
-            programs=programs,
+            programs={self.model: programs},
             seconds=self.tool.seconds,
             **more,
         )

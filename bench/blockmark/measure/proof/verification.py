@@ -73,7 +73,7 @@ def verify_job(
         pair,
         seed=seed,
         programs=[own["load"]],
-        pool_programs=[entry["path"] for entry in entries if entry["pool_only"]],
+        pool_programs=[entry.path for entry in entries if entry.pool_only],
         **effort.request(first=first),
     )
 

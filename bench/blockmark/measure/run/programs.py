@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from blockmark.workload.build import CellPrograms, build_cell
 
 from ..machine import memory_limit
+from ..process.timed import TimedProgram
 from ..study import study_of
 
 if TYPE_CHECKING:
@@ -97,17 +98,17 @@ def _save(programs: CellPrograms, folder: Path) -> dict[str, Any]:
         return str(path)
 
     load = save(programs.load, "load")
-    models: dict[str, list[dict[str, Any]]] = {}
+    models: dict[str, list[TimedProgram]] = {}
     for model, entries in programs.measured.items():
         models[model] = [
-            {
+            TimedProgram(
                 # The load itself is measured by more than one model, and is saved once.
-                "path": load
+                load
                 if entry.program is programs.load
                 else save(entry.program, f"{model}-{number}"),
-                "metrics": {str(phase): name for phase, name in entry.metrics.items()},
-                "pool_only": entry.pool_only,
-            }
+                entry.metrics,
+                entry.pool_only,
+            )
             for number, entry in enumerate(entries)
         ]
     condition = save(programs.condition, "condition")

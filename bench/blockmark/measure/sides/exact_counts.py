@@ -10,15 +10,14 @@ from __future__ import annotations
 import hashlib
 import platform
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from blockmark.runs.counts import CellCounts, CostCounts, CountKey, SideCounts
-from blockmark.workload.program import Program
 
 from ..probes.callgrind import Geometry, Valgrind, find_valgrind
 from ..process.side_by_side import side_by_side
+from ..process.timed import Timed, timed_for
 from ..proof.effort import BEFORE_MEASURING
 from ..proof.verification import verify_job
 from ..simulation import LEAST_TIMEOUT_S, Simulator, simulation_requests
@@ -234,31 +233,30 @@ class _Counting:
         return CellCounts(*each.place, loads, costs, allocations)
 
 
-def _only(models: dict[str, list[dict[str, Any]]], costs: Collection[str]) -> dict[str, Any]:
+def _only(models: Timed, costs: Collection[str]) -> Timed:
     """The programs that have one of the costs, with these alone."""
-    kept: dict[str, Any] = {}
-    for model, entries in models.items():
-        for entry in entries:
-            metrics = {phase: name for phase, name in entry["metrics"].items() if name in costs}
-            if metrics and model != "rate":
-                kept.setdefault(model, []).append({**entry, "metrics": metrics})
-    return kept
+    kept = timed_for({model: some for model, some in models.items() if model != "rate"}, costs)
+    return {
+        model: [
+            replace(one, metrics={p: name for p, name in one.metrics.items() if name in costs})
+            for one in some
+        ]
+        for model, some in kept.items()
+    }
 
 
-def _costs_of(programs: dict[str, Any]) -> list[str]:
-    return [
-        name for entries in programs.values() for one in entries for name in one["metrics"].values()
-    ]
+def _costs_of(programs: Timed) -> list[str]:
+    return [name for some in programs.values() for one in some for name in one.names]
 
 
-def _loads(cell: str, programs: dict[str, Any]) -> dict[str, str]:
+def _loads(cell: str, programs: Timed) -> dict[str, str]:
     """Cost -> a digest of its operations and of the cell, which has the conditions."""
     found = {}
-    for entries in programs.values():
-        for entry in entries:
-            digest = Program.load(Path(entry["path"])).digest()
-            for name in entry["metrics"].values():
-                found[name] = hashlib.sha256(f"{cell} {digest}".encode()).hexdigest()[:16]
+    for some in programs.values():
+        for one in some:
+            load = f"{cell} {one.load().digest()}"
+            digest = hashlib.sha256(load.encode()).hexdigest()[:16]
+            found |= dict.fromkeys(one.names, digest)
     return found
 
 

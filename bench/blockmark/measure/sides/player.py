@@ -10,12 +10,10 @@ import os
 import random
 import resource
 from contextlib import suppress
-from pathlib import Path
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
 
 from blockmark.runs.histogram import bucket_value, quantile
-from blockmark.workload.program import Program
 
 from ..inside.round import RoundOf
 from ..inside.sampled import wrong_answer
@@ -24,11 +22,13 @@ from ..probes.timing import Cursor, calibrate, warm_up
 from ..process.reading import Reading
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from typing import TextIO
 
     from blockmark_impls.contract import PoolConfig
     from blockmark_impls.registry import Implementation
+
+    from ..process.timed import Timed, TimedProgram
 
 
 _TRYING_NS = 300_000_000
@@ -90,9 +90,8 @@ def _interruptions() -> int:
 class _TurnPlayer:
     def __init__(self, impl: Implementation, config: PoolConfig, job: dict[str, Any]) -> None:
         self._round = RoundOf(impl, config, job)
-        self._job = job
-        self._programs = _in_order(job)
-        self._names: dict[int, str] = {}
+        self._programs = _in_order(self._round.programs, job["seed"])
+        self._names: Mapping[int, str] = {}
         self._cursor: Cursor | None = None
         self._used: Any = None
         self._singles: Any = None
@@ -102,30 +101,29 @@ class _TurnPlayer:
         """What the loop that was played answers wrongly; empty if nothing."""
         if self._used is not None:
             self._round.free_all(self._used)
-        return wrong_answer(self._round, self._job)
+        return wrong_answer(self._round, self._round.programs)
 
     @property
     def metrics_of_programs(self) -> list[list[str]]:
-        return [list(entry["metrics"].values()) for _, entry in self._programs]
+        return [each.names for _, each in self._programs]
 
     def prepare(self, number: int) -> dict[str, Any]:
         """Free what the last program left, set up this one, warm up, and size a block."""
         if self._used is not None:
             self._round.free_all(self._used)
         self._used = self._cursor = self._singles = None
-        model, entry = self._programs[number]
-        self._names = {int(phase): name for phase, name in entry["metrics"].items()}
-        wanted = list(self._names.values())
+        model, timed = self._programs[number]
+        self._names, wanted = timed.metrics, timed.names
         if model not in self._round.impl.models:
             return _unavailable(wanted, f"the implementation does not serve the model {model}")
-        program = Program.load(Path(entry["path"]))
-        found = self._round.made_ready(model, program, wanted, pool=entry["pool_only"])
+        program = timed.load()
+        found = self._round.made_ready(model, program, wanted, pool=timed.pool_only)
         if found is None:
             nothing = Reading.missing("no such operation")
             readings = self._round.readings
             return {"unavailable": {n: readings.get(n, nothing).unavailable for n in wanted}}
         target, replay = found
-        if not entry["pool_only"]:
+        if not timed.pool_only:
             self._used = target
         self._cursor = cursor = Cursor(replay, program)
         budget = self._round.budget
@@ -215,12 +213,10 @@ class _TurnPlayer:
         return found
 
 
-def _in_order(job: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
-    models = [model for model in job["programs"] if model != "step"]
-    random.Random(job["seed"]).shuffle(models)
-    return [
-        (model, entry) for model in ("step", *models) for entry in job["programs"].get(model, [])
-    ]
+def _in_order(programs: Timed, seed: int) -> list[tuple[str, TimedProgram]]:
+    models = [model for model in programs if model != "step"]
+    random.Random(seed).shuffle(models)
+    return [(model, each) for model in ("step", *models) for each in programs.get(model, [])]
 
 
 def _unavailable(names: list[str], reason: str) -> dict[str, Any]:

@@ -28,8 +28,9 @@ from ..probes.timing import Budget
 
 if TYPE_CHECKING:
     import random
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
+    from ..process.timed import Timed
     from ..run.plan import Pair
     from ..run.programs import Prepared
 
@@ -141,12 +142,10 @@ class Alternated:
         return any(answer["status"] != "ok" for answer in self.answers)
 
 
-def turns_job(
-    pair: Pair, prepared: Prepared, programs: Mapping[str, list[dict[str, Any]]], seed: int
-) -> dict[str, Any]:
+def turns_job(pair: Pair, prepared: Prepared, programs: Timed, seed: int) -> dict[str, Any]:
     """The job of a player; with the same `seed` on both sides their heaps age alike.
 
-    `programs` are entries of the cell's models, as a job names them.
+    `programs` are of the cell's models.
     """
     return prepared.request(
         "turns",
