@@ -454,18 +454,16 @@ def test_a_round_counts_every_operation_that_it_times(
     monkeypatch.setattr(round_module, "set_collector", lambda mode: None)
     text = TINY.replace('["step"]', '["step", "lookup", "pool"]')
     (cell,) = parse_scenario(text, "tiny", "tiny").cells()
-    programs = prepare([cell], tmp_path).jobs[cell.key]
+    saved = prepare([cell], tmp_path).programs[cell.key]
     for target in ("flat-stack/cpp", "vector/py"):
         (impl,) = resolve(target)
         job = {
             "params": cell.values,
             "call_style": impl.call_style,
-            "sequences": programs["sequences"],
-            "programs": {
-                m: [asdict(one) for one in some] for m, some in programs["models"].items()
-            },
-            "refused": programs["refused"],
-            "condition": programs["condition"],
+            "sequences": saved.sequences,
+            "programs": {m: [asdict(one) for one in some] for m, some in saved.models.items()},
+            "refused": saved.refused,
+            "condition": saved.condition,
             "budget": asdict(QUICK),
             "software_counters": False,
             "pmu": wanted,

@@ -269,7 +269,7 @@ def real_match(folder: Path, target: str, *, scenario: str = CELLS) -> tuple[Alt
     side = Side("here")
     described = describe_side(side, [target], cell)
     pair = Pair(cell, Subject.from_json(described.found[target][0]["subject"]))
-    programs = prepared.jobs[cell.key]["models"]
+    programs = prepared.programs[cell.key].models
     job = turns_job(pair, prepared, programs, seed=7)
     players = side.player(job, 60.0), side.player(job, 60.0)
     names = {name for some in programs.values() for one in some for name in one.names}

@@ -68,7 +68,7 @@ class Contestant:
 
     def programs(self, *, cost: bool) -> Timed:
         """The step, and with `cost` the other gated cost: as a check asks for them."""
-        models = self.prepared.jobs[self.pair.cell.key]["models"]
+        models = self.prepared.programs[self.pair.cell.key].models
         found = {"step": models["step"]}
         if cost:
             found["alloc_free"] = [one for one in models["alloc_free"] if COST in one.names]
@@ -76,7 +76,7 @@ class Contestant:
 
     def slower(self, extra: int) -> Timed:
         """The step with `extra` more lookups; made when first asked for."""
-        load = Path(self.prepared.jobs[self.pair.cell.key]["load"])
+        load = Path(self.prepared.programs[self.pair.cell.key].load)
         path = load.with_name(f"load-{extra}.program")
         if not path.exists():
             with_extra_lookups(Program.load(load), extra).save(path)

@@ -49,15 +49,15 @@ def simulation_requests(
     """What `Simulator.simulate` takes: the pairs, gathered by implementation."""
     cells: dict[tuple[str, str], list[dict[str, Any]]] = defaultdict(list)
     for pair in pairs:
-        programs = prepared.jobs[pair.cell.key]
+        saved = prepared.programs[pair.cell.key]
         cells[pair.subject.name, pair.subject.target].append(
             {
                 "cell": pair.cell.key,
                 "params": pair.cell.values,
                 "call_style": pair.call_style,
                 "config": asdict(pair.cell.pool_config),
-                "programs": programs["models"],
-                "condition": programs["condition"],
+                "programs": saved.models,
+                "condition": saved.condition,
                 "seed": seed,
             }
         )

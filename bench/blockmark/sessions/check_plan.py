@@ -278,7 +278,7 @@ def _contest(
     asked: Asked,
     prepared: Prepared,
 ) -> Contest:
-    models = prepared.jobs[cell.key]["models"]
+    models = prepared.programs[cell.key].models
     wanted = set(judged_of(timed_metrics(models, {*old.models, *new.models}), asked.metrics))
     programs = timed_for(models, wanted)
     gates = {}

@@ -78,10 +78,10 @@ def check_against_run(
     created = datetime.now().astimezone().isoformat(timespec="seconds")
     with tempfile.TemporaryDirectory(prefix="blockmark-") as folder:
         prepared = prepare(plan.cells, Path(folder) / "programs")
-        for job in prepared.jobs.values():
-            told = [timed_metrics(job["models"], each.models) for each in plan.subjects]
+        for saved in prepared.programs.values():
+            told = [timed_metrics(saved.models, each.models) for each in plan.subjects]
             wanted = {name for timed in told if timed for name in judged_of(timed, options.metrics)}
-            job["models"] = timed_for(job["models"], wanted)
+            saved.models = timed_for(saved.models, wanted)
         with RunWriter.create(Path(folder) / "runs", {"created": created}) as writer:
             runner = Runner(plan, prepared, writer, until_over)
             others = OtherWork()

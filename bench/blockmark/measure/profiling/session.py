@@ -168,8 +168,7 @@ class _Run:
 
     def answer(self, timeout_s: float, stop: threading.Event) -> dict[str, Any]:
         """What the profiled process said. Raises ProfileError where it did not."""
-        programs: list[TimedProgram]
-        programs = self._prepared.jobs[self.pair.cell.key]["models"][self.model]
+        programs = self._prepared.programs[self.pair.cell.key].models[self.model]
         if not programs:
             raise ProfileError(f"the model {self.model} has no program in a cell so small")
         job = self._job(programs)

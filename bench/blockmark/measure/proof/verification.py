@@ -66,14 +66,14 @@ def verify_job(
     pair: Pair, prepared: Prepared, effort: Effort, *, first: bool, seed: int
 ) -> dict[str, Any]:
     """The request to a worker that proves one pair; `first`: in the first cell that it is in."""
-    own = prepared.jobs[pair.cell.key]
-    entries = [entry for entries in own["models"].values() for entry in entries]
+    saved = prepared.programs[pair.cell.key]
+    timed = [one for some in saved.models.values() for one in some]
     return prepared.request(
         "verify",
         pair,
         seed=seed,
-        programs=[own["load"]],
-        pool_programs=[entry.path for entry in entries if entry.pool_only],
+        programs=[saved.load],
+        pool_programs=[one.path for one in timed if one.pool_only],
         **effort.request(first=first),
     )
 

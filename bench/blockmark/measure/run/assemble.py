@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 def assemble_run(
     plan: Plan,
     journal: Journal,
-    facts: dict[str, dict[str, Any]],
+    facts: Mapping[str, Mapping[str, Any]],
     *,
     run_id: str,
     created: str,

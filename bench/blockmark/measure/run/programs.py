@@ -16,33 +16,53 @@ from ..process.timed import TimedProgram
 from ..study import study_of
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from blockmark.workload.scenario import Cell
 
+    from ..process.timed import Timed
     from .plan import Pair
 
 
 @dataclass(slots=True)
-class Prepared:
-    """By cell key: the paths that a job names, the facts, and why a cell is not tried."""
+class SavedPrograms:
+    """The files of one cell: the `load`, what brings a pool into its `condition`, and by model
+    what is timed. `refused` says by model and metric why there is none, and `sequences` are live
+    on average.
+    """
 
-    jobs: dict[str, dict[str, Any]] = field(default_factory=dict)
-    facts: dict[str, dict[str, Any]] = field(default_factory=dict)
+    load: str
+    condition: str
+    models: Timed
+    refused: Mapping[str, Mapping[str, str]]
+    sequences: float
+
+
+@dataclass(slots=True)
+class Prepared:
+    """By cell key: the saved programs, what a study prepared instead, the facts, and why a cell
+    is not tried.
+    """
+
+    programs: dict[str, SavedPrograms] = field(default_factory=dict)
+    studies: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+    facts: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     refused: dict[str, str] = field(default_factory=dict)
 
     def request(self, kind: str, pair: Pair, *, seed: int, **more: Any) -> dict[str, Any]:
         """What a process is asked to do with one pair, with what else a job of the kind takes."""
-        own = self.jobs[pair.cell.key]
+        key = pair.cell.key
         asked = {"kind": kind, "impl": pair.subject.target, "params": pair.cell.values}
         if pair.cell.study:
-            asked |= {"workload": pair.cell.study, "study": own}
+            asked |= {"workload": pair.cell.study, "study": self.studies[key]}
         else:
+            saved = self.programs[key]
             asked |= {
                 "call_style": pair.call_style,
                 "config": asdict(pair.cell.pool_config),
-                "programs": own["models"],
-                "condition": own["condition"],
+                "programs": saved.models,
+                "condition": saved.condition,
             }
         return {**asked, "seed": seed, "memory_limit": memory_limit(), **more}
 
@@ -55,17 +75,16 @@ def prepare(cells: list[Cell], folder: Path) -> Prepared:
     prepared = Prepared()
     for cell in cells:
         if cell.study:
-            job, facts = study_of(cell.study).prepare(cell, folder / cell.key)
-            prepared.jobs[cell.key], prepared.facts[cell.key] = job, facts
+            made, facts = study_of(cell.study).prepare(cell, folder / cell.key)
+            prepared.studies[cell.key], prepared.facts[cell.key] = made, facts
             continue
         if reason := too_large(cell):
             prepared.refused[cell.key] = reason
             continue
         programs = build_cell(cell)
         prepared.facts[cell.key] = programs.facts
-        job = _save(programs, folder / cell.key)
-        job["sequences"] = programs.facts.get("running_mean", cell["concurrency"])
-        prepared.jobs[cell.key] = job
+        sequences = programs.facts.get("running_mean", cell["concurrency"])
+        prepared.programs[cell.key] = _save(programs, folder / cell.key, sequences)
     return prepared
 
 
@@ -89,7 +108,7 @@ def too_large(cell: Cell) -> str:
     )
 
 
-def _save(programs: CellPrograms, folder: Path) -> dict[str, Any]:
+def _save(programs: CellPrograms, folder: Path, sequences: float) -> SavedPrograms:
     folder.mkdir(parents=True)
 
     def save(program: Any, name: str) -> str:
@@ -112,9 +131,4 @@ def _save(programs: CellPrograms, folder: Path) -> dict[str, Any]:
             for number, entry in enumerate(entries)
         ]
     condition = save(programs.condition, "condition")
-    return {
-        "load": load,
-        "models": models,
-        "refused": programs.refused,
-        "condition": condition,
-    }
+    return SavedPrograms(load, condition, models, programs.refused, sequences)

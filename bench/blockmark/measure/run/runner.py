@@ -167,13 +167,13 @@ class Runner:
         request = self._prepared.request
         if pair.cell.study:
             return request("study-round", pair, seed=seed, quick=self.plan.quick)
-        programs = self._prepared.jobs[pair.cell.key]
+        saved = self._prepared.programs[pair.cell.key]
         return request(
             "measure",
             pair,
             seed=seed,
-            sequences=programs["sequences"],
-            refused=programs["refused"],
+            sequences=saved.sequences,
+            refused=saved.refused,
             budget=asdict(self.plan.budget),
             software_counters=self.plan.counters.software,
             pmu=self.plan.counters.events,

@@ -107,7 +107,7 @@ class _Counting:
         self._valgrind = find_valgrind()
         self._geometry = Geometry()
         self._programs = {
-            each.pair.key: _only(prepared.jobs[each.pair.cell.key]["models"], each.costs)
+            each.pair.key: _only(prepared.programs[each.pair.cell.key].models, each.costs)
             for each in work
         }
         self._wrong: list[str] = []

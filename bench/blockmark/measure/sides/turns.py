@@ -152,7 +152,7 @@ def turns_job(pair: Pair, prepared: Prepared, programs: Timed, seed: int) -> dic
         pair,
         seed=seed,
         programs=dict(programs),
-        sequences=prepared.jobs[pair.cell.key]["sequences"],
+        sequences=prepared.programs[pair.cell.key].sequences,
         budget=asdict(Budget()),
         software_counters=False,
         pmu={},
