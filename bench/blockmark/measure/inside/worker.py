@@ -91,6 +91,10 @@ def run_job(job: dict[str, Any], say: Callable[[dict[str, Any]], None]) -> dict[
             from .allocation_count import count_allocations
 
             return count_allocations(impl, config, job)
+        if job["kind"] == "profile":
+            from ..profiling.profiled import profile
+
+            return profile(impl, config, job)
         if job["kind"] == "turns":
             from ..sides.player import play
 

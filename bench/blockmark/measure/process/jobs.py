@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-COMMAND = [sys.executable, "-P", "-m", "blockmark.measure.inside.worker"]
+WORKER = "blockmark.measure.inside.worker"
+COMMAND = [sys.executable, "-P", "-m", WORKER]
 # Looks at a process that has ended while another one, in a session of its own, holds its
 # pipes open.
 _LOOKS_AFTER_ITS_END = 4

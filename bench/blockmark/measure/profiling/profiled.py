@@ -1,28 +1,21 @@
-"""The profiled process: one model of one implementation, replayed again and again.
+"""A profiled process: one model of one implementation, replayed again and again.
 
-Reads a job on stdin, writes one JSON line on stdout. Started by `session.py` as
-`python -P -m blockmark.measure.profiling.profiled`, alone, under valgrind or under perf.
-Tables are set up and warmed before anything is counted.
+It runs alone, under valgrind or under perf. Tables are set up and warmed before anything is
+counted.
 """
 
 from __future__ import annotations
 
-import json
-import resource
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from blockmark_impls.contract import PoolConfig
-from blockmark_impls.registry import TargetError, resolve
 
 from ..inside.conditions import set_collector
-from ..inside.failures import why_failed
 from ..inside.setup import SubjectSetup
 from ..probes.timing import Cursor, warm_up
-from ..process.answers import Answers
 from ..process.timed import TimedProgram, timed_in
 from ..replay import MissingOperationsError, PythonReplay, bind
 
@@ -39,28 +32,9 @@ _WARM_UP_NS = 200_000_000
 _TURN_S = 0.05
 
 
-def main() -> None:
-    """Do the job named on stdin."""
-    answers = Answers()
-    job = json.load(sys.stdin)
-    answers.begin_with(job["mark"])
-    if limit := job["memory_limit"]:
-        resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
-    try:
-        result = profile(job)
-    except KeyboardInterrupt:
-        raise SystemExit(130) from None
-    except (MissingOperationsError, TargetError) as error:
-        result = {"status": "unavailable", "reason": str(error)}
-    except Exception as error:  # the implementation's: a result of its own
-        result = {"status": "failed", "reason": why_failed(error)}
-    answers.say(result)
-
-
-def profile(job: dict[str, Any]) -> dict[str, Any]:
+def profile(impl: Implementation, config: PoolConfig, job: dict[str, Any]) -> dict[str, Any]:
     """Replay every program of the job's model; what was replayed, and the samples if any."""
-    impl = resolve(job["impl"])[0]
-    subject = _Subject(impl, PoolConfig(**job["config"]), job)
+    subject = _Subject(impl, config, job)
     by: dict[str, Callable[[dict[str, Any]], _Tool]] = {
         "callgrind": _Callgrind,
         "perf": _Perf,
@@ -68,9 +42,12 @@ def profile(job: dict[str, Any]) -> dict[str, Any]:
     }
     tool = by[job["by"]](job)
     set_collector(subject.params["gc"])
-    for programs in timed_in(job).values():
-        for each in programs:
-            subject.replay(each, tool)
+    try:
+        for programs in timed_in(job).values():
+            for each in programs:
+                subject.replay(each, tool)
+    except MissingOperationsError as missing:
+        return {"status": "unavailable", "reason": str(missing)}
     return {
         "status": "ok",
         "steps": subject.steps,
@@ -222,7 +199,3 @@ def _steps_a_turn(cursor: Cursor) -> int:
         if took > _TURN_S / 4:
             return max(1, round(steps * _TURN_S / took / period)) * period
         steps *= 2
-
-
-if __name__ == "__main__":
-    main()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import os
-import sys
 import tempfile
 import threading
 from dataclasses import replace
@@ -25,7 +24,7 @@ from blockmark.workload.errors import ConfigError
 from blockmark.workload.keys import nearest
 
 from ..probes.callgrind import callgrind_command, callgrind_environment
-from ..process.jobs import Job, worker_environment
+from ..process.jobs import COMMAND, WORKER, Job, worker_environment
 from ..proof.effort import QUICK
 from ..proof.verification import verify_job
 from ..run.plan import Pair
@@ -51,7 +50,6 @@ if TYPE_CHECKING:
 # Models whose replay can be profiled; a paced loop mostly waits.
 MODELS = ("step", "lookup", "alloc_free", "pack", "fork", "pool")
 _KNOWN_MODELS = f"; there are {', '.join(MODELS)}"
-_MODULE = "blockmark.measure.profiling.profiled"
 # As a quick run verifies.
 _ENTERED_BEFORE = (
     "The interpreter's loop was entered before counting began; its instructions are charged to "
@@ -203,9 +201,9 @@ class _Run:
         tool = self.tool
         if tool.valgrind is not None and tool.geometry is not None:
             out = self.scratch / "out"
-            command = callgrind_command(tool.valgrind, tool.geometry, out, _MODULE)
+            command = callgrind_command(tool.valgrind, tool.geometry, out, WORKER)
             return command, callgrind_environment()
-        command = [sys.executable, "-P", "-m", _MODULE]
+        command = list(COMMAND)
         if tool.perf is not None:
             fifos = self.scratch / "control", self.scratch / "acknowledged"
             data = self.place / "perf.data"

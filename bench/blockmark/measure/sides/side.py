@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import blockmark
 import blockmark_impls
 
-from ..process.jobs import Job
+from ..process.jobs import WORKER, Job
 from ..targets import describe_job
 from .side_start import AS_INSTALLED
 
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 HARNESS = Path(blockmark.__file__).resolve().parents[1]
 INSTALLED = Path(blockmark_impls.__file__).resolve().parent
-WORKER = "blockmark.measure.inside.worker"
 
 
 @dataclass(frozen=True, slots=True)
