@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from blockmark.measure.process.reading import Reading
+from blockmark.measure.study import StudyTask
 from blockmark.runs.metrics import METRICS
 from blockmark.runs.store import load_run
 from blockmark.studies.capacity import measure as study
@@ -154,13 +154,9 @@ def test_no_step_that_counts_is_a_reason_and_no_zero() -> None:
     assert found["requests_not_served"] == Reading(3)
 
 
-def job() -> dict[str, Any]:
-    return {"seed": 1, "quick": False, "params": {}, "study": {}}
-
-
 @pytest.mark.parametrize("name", [*names_of("policy"), "paged-shared[block_size=3]"])
 def test_every_policy_is_proved(name: str) -> None:
-    answer = study.prove(resolve(name)[0], job())
+    answer = study.prove(resolve(name)[0], StudyTask({}))
     assert answer["status"] == "ok"
     assert answer["steps"] > 100
 
@@ -170,7 +166,7 @@ def test_a_policy_that_hands_a_token_out_twice_is_wrong(monkeypatch: pytest.Monk
 
     monkeypatch.setattr(FirstFit, "give_back", lambda self, place, size: None)
     monkeypatch.setattr(FirstFit, "place", lambda self, size: 0 if size <= self.tokens else None)
-    answer = study.prove(resolve("first-fit")[0], job())
+    answer = study.prove(resolve("first-fit")[0], StudyTask({}))
     assert answer["status"] == "wrong"
     assert "are held twice or are none" in answer["reason"]
 

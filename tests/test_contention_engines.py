@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from blockmark.measure.study import StudyTask
 from blockmark.studies.contention.engine_faults import check_engine, check_prompt, faults_of
 from blockmark.studies.contention.engine_load import Load, run_coroutines, run_threads
 from blockmark.studies.contention.engine_round import waited_share
@@ -145,10 +146,10 @@ def test_proving_holds_the_list_of_faults(
     from blockmark_impls.contention import shared_pools
 
     impl = resolve("no-lock/py")[0]
-    job = {"params": {"coroutines": 4, "threads": 1, "request_rate": 0.0}, "seed": 1}
-    assert contention.prove(impl, job)["status"] == "ok"
+    task = StudyTask({"coroutines": 4, "threads": 1, "request_rate": 0.0})
+    assert contention.prove(impl, task)["status"] == "ok"
     monkeypatch.setattr(shared_pools, "member", lambda path: engine)
-    answer = contention.prove(impl, job)
+    answer = contention.prove(impl, task)
     assert answer["status"] == "wrong"
     assert reason in answer["reason"]
 

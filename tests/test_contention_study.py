@@ -11,6 +11,7 @@ import pytest
 
 from blockmark.measure.probes.overlap import LEAST_WINDOWS, check_threads, overlap_of
 from blockmark.measure.process.reading import Reading
+from blockmark.measure.study import StudyTask
 from blockmark.runs.metrics import METRICS
 from blockmark.studies.contention import measure as contention
 from blockmark.studies.contention import view
@@ -59,10 +60,10 @@ def test_without_proof_there_is_a_reason_and_no_number() -> None:
     assert never.op_ns == few.op_ns == 0.0
 
 
-def job(**params: Any) -> dict[str, Any]:
+def job(**params: Any) -> StudyTask:
     values = {name: key.default for name, key in KEYS.items()}
     values |= {"workload": "contention", "batch": 1, "total_blocks": 4096, "stretch_seconds": 0.02}
-    return {"params": {**values, **params}, "study": {}, "seed": 1, "quick": True}
+    return StudyTask({**values, **params}, quick=True)
 
 
 @pytest.mark.parametrize("accepted", [[], [False] * 60])
@@ -109,7 +110,7 @@ def test_every_metric_of_a_round_has_a_row() -> None:
         rounds.append(contention.measure(native, job(threads=1, request_rate=2000.0)))
         counter = resolve("counter/cpp[stride=64]")[0]
         params = {"threads": 1, "workload": "false-sharing"}
-        rounds.append(false_sharing.measure(counter, {"params": params, "seed": 1, "quick": True}))
+        rounds.append(false_sharing.measure(counter, StudyTask(params, quick=True)))
     for found in rounds:
         assert found
         assert not set(found) - set(METRICS)

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from blockmark.measure.process.reading import Reading
+from blockmark.measure.study import StudyTask
 from blockmark.studies.layout_pack import measure as layout_pack
 from blockmark.studies.layout_rows import measure as layout_rows
 from blockmark.workload.errors import ConfigError
@@ -187,9 +188,8 @@ def cells_of(workload: str, text: str = "") -> Any:
     return cell
 
 
-def job_of(workload: str, text: str = "") -> dict[str, Any]:
-    cell = cells_of(workload, text)
-    return {"params": cell.values, "study": {}, "seed": 1, "quick": True}
+def job_of(workload: str, text: str = "") -> StudyTask:
+    return StudyTask(cells_of(workload, text).values, quick=True)
 
 
 def test_rows_are_proved_and_counted() -> None:

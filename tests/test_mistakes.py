@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from blockmark.measure.process.reading import Reading
+from blockmark.measure.study import StudyTask
 from blockmark.studies.mistakes import measure as study
 from blockmark.studies.mistakes.append_blocks import PythonArena, measure_appends
 from blockmark.studies.mistakes.proof import CopyingOracle, prove_mistake, same_place
@@ -359,12 +360,12 @@ def test_a_study_of_each_mistake_proves_and_counts(tmp_path: Path) -> None:
     cell = cell_of()
     made, facts = study.prepare(cell, tmp_path / "cell")
     assert facts["operations_per_step"]["append"] == 4
-    job = {"params": cell.values, "study": made, "seed": 1, "quick": True}
+    task = StudyTask(cell.values, made, quick=True)
     found = {}
     for name in names_of("mistake"):
         impl = one(name)
-        assert study.prove(impl, job)["status"] == "ok"
-        found[name] = study.measure(impl, job)
+        assert study.prove(impl, task)["status"] == "ok"
+        found[name] = study.measure(impl, task)
     by_number = found["copy-by-number/cpp"]
     assert by_number["copies_per_append"] == Reading(0.75)
     assert by_number["right_copies_per_append"] == Reading(0)

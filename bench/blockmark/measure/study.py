@@ -8,6 +8,7 @@ is measured.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from blockmark.rooms import part_of
@@ -20,6 +21,16 @@ if TYPE_CHECKING:
     from blockmark_impls.registry import Implementation
 
     from .process.reading import Readings
+
+
+@dataclass(frozen=True, slots=True)
+class StudyTask:
+    """What a process is asked: the keys of a cell, what `prepare` made of it, and how hard."""
+
+    params: Mapping[str, Any]
+    prepared: Mapping[str, Any] = field(default_factory=dict)
+    seed: int = 1
+    quick: bool = False
 
 
 class Study(Protocol):
@@ -37,12 +48,12 @@ class Study(Protocol):
         that can't be measured.
         """
 
-    def prove(self, impl: Implementation, job: Mapping[str, Any]) -> dict[str, Any]:
+    def prove(self, impl: Implementation, task: StudyTask) -> dict[str, Any]:
         """In a worker: `status` ok with `operations` and `steps`; or wrong or unavailable
-        with a `reason`. The job has `params`, `study` (what was prepared), `seed`, `quick`.
+        with a `reason`.
         """
 
-    def measure(self, impl: Implementation, job: Mapping[str, Any]) -> Readings:
+    def measure(self, impl: Implementation, task: StudyTask) -> Readings:
         """In a worker: what was found of each metric."""
 
     def extra_time_s(self, params: Mapping[str, Any]) -> float:
@@ -54,10 +65,11 @@ def study_of(workload: str) -> Study:
     return cast("Study", part_of(workload, "measure"))
 
 
-def do_study_job(impl: Implementation, job: dict[str, Any]) -> dict[str, Any]:
+def do_study_job(impl: Implementation, job: Mapping[str, Any]) -> dict[str, Any]:
     """The result of such a job, as the run's journal keeps it."""
     study = study_of(job["workload"])
+    task = StudyTask(job["params"], job["study"], job["seed"], job["quick"])
     if job["kind"] == "study-proof":
-        return study.prove(impl, job)
-    found = study.measure(impl, job)
+        return study.prove(impl, task)
+    found = study.measure(impl, task)
     return {"status": "ok", "metrics": {name: one.as_json() for name, one in found.items()}}

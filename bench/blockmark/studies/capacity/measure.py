@@ -20,6 +20,7 @@ from .simulation import Counts, Simulation
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from blockmark.measure.study import StudyTask
     from blockmark.workload.scenario import Cell
     from blockmark_impls.capacity.contract import MemoryPolicy, Request
     from blockmark_impls.registry import Implementation
@@ -68,11 +69,11 @@ def extra_time_s(params: Mapping[str, Any]) -> float:
     return 600.0
 
 
-def prove(impl: Implementation, job: Mapping[str, Any]) -> dict[str, Any]:
+def prove(impl: Implementation, task: StudyTask) -> dict[str, Any]:
     """Small made-up loads, in which every step is checked: nothing lost, nothing held twice."""
     requests = steps = 0
     for number in range(_PROOFS):
-        rng = random.Random(f"{job['seed']}/{number}")
+        rng = random.Random(f"{task.seed}/{number}")
         tokens = rng.randint(40, 400)
         max_len = rng.randint(10, tokens)
         policy = _Checked(_make(impl, tokens, max_len, rng.randint(1, 40)))
@@ -86,11 +87,11 @@ def prove(impl: Implementation, job: Mapping[str, Any]) -> dict[str, Any]:
     return {"status": "ok", "operations": requests, "steps": steps}
 
 
-def measure(impl: Implementation, job: Mapping[str, Any]) -> Readings:
+def measure(impl: Implementation, task: StudyTask) -> Readings:
     """The cell's own load."""
-    params, tokens = job["params"], job["study"]["tokens"]
+    params, tokens = task.params, task.prepared["tokens"]
     policy = _make(impl, tokens, params["max_len"], params["max_new_tokens"])
-    load = _load(Path(job["study"]["requests"]))
+    load = _load(Path(task.prepared["requests"]))
     counts = Simulation(policy, load, params["arrivals"] == "saturated").run()
     return metrics(counts, tokens, len(load))
 

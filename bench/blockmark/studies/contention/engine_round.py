@@ -21,6 +21,7 @@ from .threads import kernel_share
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from blockmark.measure.study import StudyTask
     from blockmark_impls.registry import Implementation
 
 _GIL = "the interpreter runs one thread at a time, so Python's threads never run at once"
@@ -29,9 +30,9 @@ _BLOCKS, _PAIRS, _LATENCIES = 7, 2_000, 11_000
 _QUICK_BLOCKS, _QUICK_PAIRS, _QUICK_LATENCIES = 3, 500, 1_500
 
 
-def measure_engine(impl: Implementation, job: Mapping[str, Any]) -> Readings:
+def measure_engine(impl: Implementation, task: StudyTask) -> Readings:
     """Every metric of the study that an engine in Python has."""
-    params, quick = job["params"], job["quick"]
+    params, quick = task.params, task.quick
     facts: Any = impl.facts
     load = load_of(params, shares=facts.shares)
     if rate := params["request_rate"]:

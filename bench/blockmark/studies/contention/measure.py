@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from blockmark.measure.study import StudyTask
     from blockmark.workload.scenario import Cell
     from blockmark_impls.registry import Implementation
 
@@ -53,30 +54,30 @@ def prepare(cell: Cell, folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     return {}, facts
 
 
-def prove(impl: Implementation, job: Mapping[str, Any]) -> dict[str, Any]:
+def prove(impl: Implementation, task: StudyTask) -> dict[str, Any]:
     """No block handed out twice and none lost, under as many threads as are measured."""
-    params = job["params"]
+    params = task.params
     if reason := _not_for(impl, params):
         return {"status": "unavailable", "reason": reason}
     if impl.tier == "py":
-        return _prove_engine(impl, job)
+        return _prove_engine(impl, task)
     pool = impl.make(_PROVED_BLOCKS, params["threads"])
-    rounds = (_PROVED_ROUNDS // 4 if job["quick"] else _PROVED_ROUNDS) // params["threads"]
+    rounds = (_PROVED_ROUNDS // 4 if task.quick else _PROVED_ROUNDS) // params["threads"]
     wrong = pool.stress(rounds, 9) or _refusal(impl)
     if wrong:
         return {"status": "wrong", "reason": wrong}
     return {"status": "ok", "operations": 2 * rounds * params["threads"], "steps": rounds}
 
 
-def measure(impl: Implementation, job: Mapping[str, Any]) -> Readings:
+def measure(impl: Implementation, task: StudyTask) -> Readings:
     """A round: windows and a stretch of threads, or blocks of coroutines."""
     if impl.tier == "py":
         from .engine_round import measure_engine
 
-        return measure_engine(impl, job)
+        return measure_engine(impl, task)
     from .threads import measure_pool
 
-    return measure_pool(impl, job)
+    return measure_pool(impl, task)
 
 
 def extra_time_s(params: Mapping[str, Any]) -> float:
@@ -128,7 +129,7 @@ def _refusal(impl: Implementation) -> str:
     return ""
 
 
-def _prove_engine(impl: Implementation, job: Mapping[str, Any]) -> dict[str, Any]:
+def _prove_engine(impl: Implementation, task: StudyTask) -> dict[str, Any]:
     """Right under coroutines, with exactly the faults that its class names."""
     from .engine_faults import check_engine, check_prompt, faults_of
 
@@ -137,9 +138,9 @@ def _prove_engine(impl: Implementation, job: Mapping[str, Any]) -> dict[str, Any
     def make(total_blocks: int, block_size: int) -> Any:
         return impl.make(total_blocks, block_size)
 
-    coroutines = max(1, min(_ENGINE_COROUTINES, job["params"]["coroutines"] or 1))
+    coroutines = max(1, min(_ENGINE_COROUTINES, task.params["coroutines"] or 1))
     wrong, operations = check_engine(
-        make, coroutines=coroutines, rounds=_ENGINE_ROUNDS, seed=job["seed"]
+        make, coroutines=coroutines, rounds=_ENGINE_ROUNDS, seed=task.seed
     )
     wrong = wrong or (check_prompt(make) if facts.shares else "")
     shown, known = faults_of(make), list(make(1, 1).known_faults)

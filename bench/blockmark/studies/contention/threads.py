@@ -9,8 +9,7 @@ from blockmark.measure.probes.overlap import overlap_metrics, window_plan
 from blockmark.measure.process.reading import Reading, Readings
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
+    from blockmark.measure.study import StudyTask
     from blockmark_impls.registry import Implementation
 
 # The kernel splits CPU time into user and kernel by ticks of up to 10 ms.
@@ -26,14 +25,14 @@ _OF_WINDOWS = (
 )
 
 
-def measure_pool(impl: Implementation, job: Mapping[str, Any]) -> Readings:
+def measure_pool(impl: Implementation, task: StudyTask) -> Readings:
     """Every metric of the study that threads have.
 
     Raises RuntimeError if a block was lost meanwhile.
     """
-    params = job["params"]
+    params = task.params
     threads, batch, think = params["threads"], params["batch"], params["think_ns"]
-    seconds = min(params["stretch_seconds"], _QUICK_STRETCH_S if job["quick"] else 1e9)
+    seconds = min(params["stretch_seconds"], _QUICK_STRETCH_S if task.quick else 1e9)
     pool = impl.make(params["total_blocks"], threads)
     if rate := params["request_rate"]:
         found = _paced(pool.paced(batch, think, int(seconds * 1e9), rate))
@@ -42,7 +41,7 @@ def measure_pool(impl: Implementation, job: Mapping[str, Any]) -> Readings:
         together = threads <= usable_cores()
         if together:
             # A contended hand-over takes some hundred ns, a copy of ids about one each.
-            plan = window_plan(think + 1_000 + 20 * batch, quick=job["quick"])
+            plan = window_plan(think + 1_000 + 20 * batch, quick=task.quick)
             found |= _windows(pool.windows(batch, think, **plan), threads)
         stretch = pool.closed(batch, think, int(seconds * 1e9))
         found |= _stretch(stretch)

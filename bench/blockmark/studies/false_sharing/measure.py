@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from blockmark.measure.study import StudyTask
     from blockmark.workload.scenario import Cell
     from blockmark_impls.registry import Implementation
 
@@ -27,9 +28,9 @@ def prepare(cell: Cell, folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     return {}, {"cores_usable": usable_cores()}
 
 
-def prove(impl: Implementation, job: Mapping[str, Any]) -> dict[str, Any]:
+def prove(impl: Implementation, task: StudyTask) -> dict[str, Any]:
     """Every write must arrive: the core looks at all counts afterwards, here and when timed."""
-    threads, cores = job["params"]["threads"], usable_cores()
+    threads, cores = task.params["threads"], usable_cores()
     if threads > cores:
         return {
             "status": "unavailable",
@@ -38,20 +39,20 @@ def prove(impl: Implementation, job: Mapping[str, Any]) -> dict[str, Any]:
         }
     plan = window_plan(_CHUNK_NS, quick=True)
     try:
-        windows = impl.make(threads, job["seed"], plan)
+        windows = impl.make(threads, task.seed, plan)
     except ValueError as error:
         return {"status": "wrong", "reason": str(error)}
     operations = sum(row[0] for rows in windows.threads for row in rows)
     return {"status": "ok", "operations": operations, "steps": len(windows.threads)}
 
 
-def measure(impl: Implementation, job: Mapping[str, Any]) -> Readings:
+def measure(impl: Implementation, task: StudyTask) -> Readings:
     """Writes of all threads, and of one alone in the same process."""
-    threads, quick = job["params"]["threads"], job["quick"]
+    threads, quick = task.params["threads"], task.quick
     plan = window_plan(_CHUNK_NS, quick=quick)
 
     def overlap(count: int) -> Any:
-        return overlap_metrics(impl.make(count, job["seed"], plan))[0]
+        return overlap_metrics(impl.make(count, task.seed, plan))[0]
 
     alone = overlap(1)
     all_of_them = overlap(threads) if threads > 1 else alone

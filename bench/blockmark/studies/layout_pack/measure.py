@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from blockmark.measure.study import StudyTask
     from blockmark.workload.scenario import Cell
     from blockmark_impls.layouts.rows import LayoutFacts
     from blockmark_impls.registry import Implementation
@@ -131,14 +132,14 @@ def written(
     return out, sent_bytes, copies
 
 
-def prove(impl: Implementation, job: Mapping[str, Any]) -> dict[str, Any]:
+def prove(impl: Implementation, task: StudyTask) -> dict[str, Any]:
     """What the form sends, read back, is the table; the device had all but what changed."""
     if cast("LayoutFacts", impl.facts).family != "pack":
         return {
             "status": "unavailable",
             "reason": f"{impl.name} is a width of rows; layout-rows measures it",
         }
-    table, lengths, changed = make_batch(job["params"])
+    table, lengths, changed = make_batch(task.params)
     words, _, _ = written(impl.scheme, table, lengths, changed)
     wanted = [ids[:length].tolist() for ids, length in zip(table, lengths, strict=True)]
     before = [list(row) for row in wanted]
@@ -154,9 +155,9 @@ def prove(impl: Implementation, job: Mapping[str, Any]) -> dict[str, Any]:
     return {"status": "ok", "operations": len(wanted), "steps": 1}
 
 
-def measure(impl: Implementation, job: Mapping[str, Any]) -> Readings:
+def measure(impl: Implementation, task: StudyTask) -> Readings:
     """Host time in blocks of about a millisecond, exact bytes and copies, and the model."""
-    form, params = impl.scheme, job["params"]
+    form, params = impl.scheme, task.params
     batch = impl.make(*make_batch(params))
     sent_bytes, copies = batch.write(form)
     batches = 1
@@ -165,7 +166,7 @@ def measure(impl: Implementation, job: Mapping[str, Any]) -> Readings:
     batches = max(1, batches * _BLOCK_NS // ns)
     times = []
     started = perf_counter_ns()
-    blocks = _QUICK_BLOCKS if job["quick"] else _BLOCKS
+    blocks = _QUICK_BLOCKS if task.quick else _BLOCKS
     for _ in range(blocks):
         times.append(batch.timed(form, batches) / batches)
         if perf_counter_ns() - started > 3 * blocks * _BLOCK_NS:

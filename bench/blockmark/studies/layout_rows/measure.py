@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
+    from blockmark.measure.study import StudyTask
     from blockmark.workload.scenario import Cell
     from blockmark_impls.layouts.rows import LayoutFacts
     from blockmark_impls.registry import Implementation
@@ -30,7 +31,7 @@ def prepare(cell: Cell, folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     return {}, {}
 
 
-def prove(impl: Implementation, job: Mapping[str, Any]) -> dict[str, Any]:
+def prove(impl: Implementation, task: StudyTask) -> dict[str, Any]:
     """Every row lies where it should, touches the lines that arithmetic says, and packs to
     the ids that it holds. A width that the offset does not suit is unavailable.
     """
@@ -40,7 +41,7 @@ def prove(impl: Implementation, job: Mapping[str, Any]) -> dict[str, Any]:
             "status": "unavailable",
             "reason": f"{impl.name} is a form of a batch; layout-pack measures it",
         }
-    rows, offset = job["params"]["table_rows"], job["params"]["line_offset"]
+    rows, offset = task.params["table_rows"], task.params["line_offset"]
     id_bytes = facts.id_bits // 8
     if offset % id_bytes:
         return {
@@ -59,17 +60,17 @@ def prove(impl: Implementation, job: Mapping[str, Any]) -> dict[str, Any]:
     return {"status": "ok", "operations": min(rows, 256), "steps": 1}
 
 
-def measure(impl: Implementation, job: Mapping[str, Any]) -> Readings:
+def measure(impl: Implementation, task: StudyTask) -> Readings:
     """The four ways to read, each in blocks of about a millisecond, and exact counts."""
-    slab = impl.make(job["params"]["table_rows"], job["params"]["line_offset"])
-    blocks = _QUICK_BLOCKS if job["quick"] else _BLOCKS
+    slab = impl.make(task.params["table_rows"], task.params["line_offset"])
+    blocks = _QUICK_BLOCKS if task.quick else _BLOCKS
     return {
         "lines_per_row": Reading(slab.lines_of_all() / slab.rows),
         "slab_bytes": Reading(slab.bytes),
-        "entry_read_ns": _timed(slab.time_entries, job["seed"], blocks),
-        "row_read_ns": _timed(slab.time_rows, job["seed"], blocks),
-        "row_load_ns": _timed(slab.time_loads, job["seed"], blocks),
-        "row_pack_ns": _timed(slab.time_packing, job["seed"], blocks),
+        "entry_read_ns": _timed(slab.time_entries, task.seed, blocks),
+        "row_read_ns": _timed(slab.time_rows, task.seed, blocks),
+        "row_load_ns": _timed(slab.time_loads, task.seed, blocks),
+        "row_pack_ns": _timed(slab.time_packing, task.seed, blocks),
     }
 
 

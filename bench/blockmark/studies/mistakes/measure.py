@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from blockmark.measure.probes.timing import Cursor
+    from blockmark.measure.study import StudyTask
     from blockmark.workload.program import Program
     from blockmark_impls.mistakes.rows import MistakeFacts
     from blockmark_impls.registry import Implementation
@@ -68,7 +69,7 @@ def prepare(cell: Cell, folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     paths = {"load": folder / "load.program", "packed": folder / "packed.program"}
     load.program.save(paths["load"])
     with_packing(load.program).save(paths["packed"])
-    job = {name: str(path) for name, path in paths.items()} | {"arena_bytes": arena}
+    made = {name: str(path) for name, path in paths.items()} | {"arena_bytes": arena}
     facts = {
         "operations_per_step": load.facts["operations_per_step"],
         "occupancy_mean": load.facts["occupancy_mean"],
@@ -76,7 +77,7 @@ def prepare(cell: Cell, folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
         "token_bytes": token_bytes,
         "appends_per_block": cell["concurrency"] * cell["block_size"] * periods(cell.values),
     }
-    return job, facts
+    return made, facts
 
 
 def periods(params: Mapping[str, Any]) -> int:
@@ -97,7 +98,7 @@ def periods(params: Mapping[str, Any]) -> int:
     return min(room, 16 if params["payload_bytes"] <= 1024 else 1)
 
 
-def prove(impl: Implementation, job: Mapping[str, Any]) -> dict[str, Any]:
+def prove(impl: Implementation, task: StudyTask) -> dict[str, Any]:
     """The mistake is wrong as it declares and in no other way; the right version is right."""
     from blockmark.measure.proof.prove import prove as prove_manager
     from blockmark_impls.registry import resolve
@@ -107,11 +108,11 @@ def prove(impl: Implementation, job: Mapping[str, Any]) -> dict[str, Any]:
         request = {
             "call_style": each.call_style,
             "random_programs": _RANDOM_PROGRAMS,
-            "programs": [job["study"]["load"]],
+            "programs": [task.prepared["load"]],
             "operations": _OPERATIONS,
-            "seed": job["seed"],
+            "seed": task.seed,
         }
-        found = prove_manager(each, _config(job["params"]), request)
+        found = prove_manager(each, _config(task.params), request)
         if found["status"] != "ok":
             return {**found, "reason": f"{each.name}: {found['reason']}"}
         done["operations"] += found["operations"]
@@ -119,30 +120,30 @@ def prove(impl: Implementation, job: Mapping[str, Any]) -> dict[str, Any]:
     return done
 
 
-def measure(impl: Implementation, job: Mapping[str, Any]) -> Readings:
+def measure(impl: Implementation, task: StudyTask) -> Readings:
     """Both versions in turns, and what is counted exactly."""
     from blockmark_impls.registry import resolve
 
     right = resolve(_facts(impl).right)[0]
     match _facts(impl).work:
         case "append":
-            return _appends(impl, right, job)
+            return _appends(impl, right, task)
         case "step":
-            return _steps(impl, right, job)
+            return _steps(impl, right, task)
         case "pack":
-            return _packings(impl, right, job)
+            return _packings(impl, right, task)
 
 
-def _appends(wrong: Implementation, right: Implementation, job: Mapping[str, Any]) -> Readings:
+def _appends(wrong: Implementation, right: Implementation, task: StudyTask) -> Readings:
     from .append_blocks import measure_appends
 
-    params = job["params"]
+    params = task.params
     found = measure_appends(
         (wrong.make_manager(_config(params)), right.make_manager(_config(params))),
         params,
         periods=periods(params),
-        arena_bytes=job["study"]["arena_bytes"],
-        blocks=5 if job["quick"] else 20,
+        arena_bytes=task.prepared["arena_bytes"],
+        blocks=5 if task.quick else 20,
     )
     bad, good = found
     metrics = _both(bad.least_ns, good.least_ns)
@@ -173,14 +174,14 @@ def gpu_step_factor(extra_copies: float, params: Mapping[str, Any]) -> float:
     return float(1 + extra_copies * copy_ns / (read / bandwidth))
 
 
-def _steps(wrong: Implementation, right: Implementation, job: Mapping[str, Any]) -> Readings:
+def _steps(wrong: Implementation, right: Implementation, task: StudyTask) -> Readings:
     from blockmark.measure.inside.allocation_count import steady_allocations
 
     from .proof import lost_updates
 
-    sides = _replays(wrong, right, job, "load")
+    sides = _replays(wrong, right, task, "load")
     searched = getattr(sides[0][0], "search_length", None)
-    metrics = _timed_in_turns(sides, 1, job)
+    metrics = _timed_in_turns(sides, 1, task)
     if searched is not None:
         metrics["searched_per_block"] = Reading(searched)
     if _facts(wrong).fault == "shared-table":
@@ -193,17 +194,17 @@ def _steps(wrong: Implementation, right: Implementation, job: Mapping[str, Any])
     return metrics
 
 
-def _packings(wrong: Implementation, right: Implementation, job: Mapping[str, Any]) -> Readings:
+def _packings(wrong: Implementation, right: Implementation, task: StudyTask) -> Readings:
     from blockmark.workload.packing import modelled_transfer_ns
 
-    params = job["params"]
-    sides = _replays(wrong, right, job, "packed")
+    params = task.params
+    sides = _replays(wrong, right, task, "packed")
     manager, cursor = sides[0]
     before = manager.copies_sent
     packings = cursor.program.units[2] / cursor.program.period * cursor.program.body_steps
     cursor.run(cursor.program.body_steps)
     transfers = (manager.copies_sent - before) / packings
-    metrics = _timed_in_turns(sides, 2, job)
+    metrics = _timed_in_turns(sides, 2, task)
     sent = transfers * (params["max_blocks_per_seq"] + 1) * 4
     modelled = [modelled_transfer_ns(copies, sent, params) for copies in (transfers, 1)]
     metrics["transfers_per_step"] = Reading(transfers)
@@ -216,34 +217,32 @@ def _packings(wrong: Implementation, right: Implementation, job: Mapping[str, An
 
 
 def _replays(
-    wrong: Implementation, right: Implementation, job: Mapping[str, Any], program: str
+    wrong: Implementation, right: Implementation, task: StudyTask, program: str
 ) -> list[tuple[Any, Cursor]]:
     from blockmark.measure.probes.timing import Cursor
     from blockmark.measure.replay import bind
     from blockmark.workload.program import Program
 
-    load: Program = Program.load(Path(job["study"][program]))
+    load: Program = Program.load(Path(task.prepared[program]))
     made = []
     for impl in (wrong, right):
-        manager = impl.make_manager(_config(job["params"]))
+        manager = impl.make_manager(_config(task.params))
         replay = bind(manager, load, impl.call_style)
         replay.setup()
         made.append((manager, Cursor(replay, load)))
     return made
 
 
-def _timed_in_turns(
-    sides: list[tuple[Any, Cursor]], phase: int, job: Mapping[str, Any]
-) -> Readings:
+def _timed_in_turns(sides: list[tuple[Any, Cursor]], phase: int, task: StudyTask) -> Readings:
     """The least block of each side; a block is about a millisecond of whole periods."""
     from blockmark.measure.probes.timing import measure_costs, warm_up
 
-    turns = 3 if job["quick"] else 10
+    turns = 3 if task.quick else 10
     least = [float("inf"), float("inf")]
     for _, cursor in sides:
         warm_up(cursor, 20_000_000)
     for turn in range(turns):
-        for side in (0, 1) if (turn + job["seed"]) % 2 else (1, 0):
+        for side in (0, 1) if (turn + task.seed) % 2 else (1, 0):
             cost = measure_costs(sides[side][1], 3, 1_000_000, 1)[phase]
             least[side] = min(least[side], cost.least)
     return _both(*least)
