@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +24,7 @@ from blockmark.measure.probes.pmu import Pmu, event_groups, probe, survey, vendo
 from blockmark.measure.probes.software import SoftwareCounts, migrations_in
 from blockmark.measure.probes.timing import Cost, Cursor
 from blockmark.measure.process.reading import Reading
+from blockmark.measure.process.task import CellTask, RoundTask
 from blockmark.measure.replay import bind
 from blockmark.measure.run.plan import QUICK
 from blockmark.measure.run.programs import prepare
@@ -457,20 +457,10 @@ def test_a_round_counts_every_operation_that_it_times(
     saved = prepare([cell], tmp_path).programs[cell.key]
     for target in ("flat-stack/cpp", "vector/py"):
         (impl,) = resolve(target)
-        job = {
-            "params": cell.values,
-            "call_style": impl.call_style,
-            "sequences": saved.sequences,
-            "programs": {m: [asdict(one) for one in some] for m, some in saved.models.items()},
-            "refused": saved.refused,
-            "condition": saved.condition,
-            "budget": asdict(QUICK),
-            "software_counters": False,
-            "pmu": wanted,
-            "caches": {},
-            "seed": 1,
-        }
-        found = round_module.measure_round(impl, cell.pool_config, job)["metrics"]
+        style, condition = impl.call_style, saved.condition
+        task = CellTask(cell.values, cell.pool_config, style, condition, 1, saved.models)
+        timed = RoundTask(task, saved.sequences, QUICK, False, wanted, {})
+        found = round_module.measure_round(impl, timed)["metrics"]
         times = {name for name in found if name.endswith("_ns") and "value" in found[name]}
         assert {"step_ns", "lookup_ordered_ns"} <= times
         for name in times - {"step_per_sequence_ns"}:

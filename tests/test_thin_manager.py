@@ -11,6 +11,7 @@ import pytest
 
 from blockmark.measure.inside.setup import SubjectSetup
 from blockmark.measure.probes.memory import contiguity
+from blockmark.measure.process.task import CellTask
 from blockmark.measure.replay import bind
 from blockmark.workload import models
 from blockmark.workload.models import condition_manager, plain_condition
@@ -91,13 +92,9 @@ def setup_of(folder: Path, pool: str) -> SubjectSetup:
     (folder / "mine.py").write_text(THIN)
     cell = cell_of(pool)
     condition_manager(cell).save(folder / "condition.program")
-    job = {
-        "params": json.loads(json.dumps(cell.values)),
-        "call_style": "per-op",
-        "condition": str(folder / "condition.program"),
-        "seed": 1,
-    }
-    return SubjectSetup(resolve(f"{folder / 'mine.py'}:Thin")[0], cell.pool_config, job)
+    values, condition = json.loads(json.dumps(cell.values)), str(folder / "condition.program")
+    task = CellTask(values, cell.pool_config, "per-op", condition, seed=1)
+    return SubjectSetup(resolve(f"{folder / 'mine.py'}:Thin")[0], task)
 
 
 @pytest.mark.parametrize("pool", ["burst", "shuffled"])

@@ -33,7 +33,7 @@ from slower_step import with_extra_lookups
 
 from blockmark.measure.machine import build_facts, load_average, machine_facts
 from blockmark.measure.process.jobs import Job
-from blockmark.measure.process.timed import Timed
+from blockmark.measure.process.task import Timed
 from blockmark.measure.run.plan import Pair
 from blockmark.measure.run.programs import Prepared, prepare
 from blockmark.measure.sides.turns import Alternated, alternate, turns_job

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from blockmark.measure.process.timed import Timed, timed_for
+from blockmark.measure.process.task import Timed, timed_for
 from blockmark.measure.run.patterns import expand
 from blockmark.measure.run.plan import REPLAYED_KINDS, Pair
 from blockmark.measure.run.programs import Prepared

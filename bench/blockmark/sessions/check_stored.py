@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from blockmark import __version__
 from blockmark.measure.machine import OtherWork
 from blockmark.measure.probes.timing import Budget
-from blockmark.measure.process.timed import timed_for
+from blockmark.measure.process.task import timed_for
 from blockmark.measure.run.assemble import assemble_run
 from blockmark.measure.run.plan import make_plan
 from blockmark.measure.run.programs import prepare

@@ -9,14 +9,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..probes.timing import Cursor
-from ..process.timed import timed_in
 from ..replay import MissingOperationsError, bind
 from .conditions import set_collector
 from .setup import SubjectSetup, core_is_built
 
 if TYPE_CHECKING:
-    from blockmark_impls.contract import PoolConfig
     from blockmark_impls.registry import Implementation
+
+    from ..process.task import CellTask
 
 _LEAST_STEPS = 64
 # Operations before the count, in which tables and pools get to their largest.
@@ -36,21 +36,19 @@ def steady_allocations(cursor: Cursor) -> float | str:
     return counted / (cursor.program.units[1] * steps / period)
 
 
-def count_allocations(
-    impl: Implementation, config: PoolConfig, job: dict[str, Any]
-) -> dict[str, Any]:
+def count_allocations(impl: Implementation, task: CellTask) -> dict[str, Any]:
     """The worker's answer: `allocations`, a number or a reason.
 
-    Of the job's programs only that of the model `step` is used, after a turn of its body.
+    Of the programs only that of the model `step` is used, after a turn of its body.
     """
-    return {"status": "ok", "allocations": _of_steps(impl, config, job)}
+    return {"status": "ok", "allocations": _of_steps(impl, task)}
 
 
-def _of_steps(impl: Implementation, config: PoolConfig, job: dict[str, Any]) -> float | str:
-    programs = timed_in(job).get("step", [])
+def _of_steps(impl: Implementation, task: CellTask) -> float | str:
+    programs = task.programs.get("step", [])
     if not programs or "step" not in impl.models:
         return "there is no step to be counted"
-    subject = SubjectSetup(impl, config, job)
+    subject = SubjectSetup(impl, task)
     set_collector(subject.params["gc"])
     program = programs[0].load()
     try:

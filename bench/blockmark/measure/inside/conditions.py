@@ -7,6 +7,8 @@ import random
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from ..replay import Evictor
 
 # Objects made and freed to age Python's own heap: enough to leave free cells in
@@ -47,7 +49,7 @@ def set_collector(mode: str) -> None:
         gc.freeze()
 
 
-def make_evictor(cache: str, cache_bytes: int, caches: dict[str, int]) -> tuple[Evictor, str]:
+def make_evictor(cache: str, cache_bytes: int, caches: Mapping[str, int]) -> tuple[Evictor, str]:
     """A buffer that empties the named cache, proved to do so, and the proof in words.
 
     `caches` has the sizes of l2 and l3 in bytes. A small buffer touched before the

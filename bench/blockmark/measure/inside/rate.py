@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from blockmark.workload.program import Program
 
     from ..probes.pace import Between, Paced
-    from ..process.timed import TimedProgram
+    from ..process.task import TimedProgram
     from .setup import SubjectSetup
 
 _STEP_METRICS = (
@@ -137,7 +137,7 @@ def interval_of(step_rate: float) -> int:
 
 
 def _pace(
-    params: dict[str, Any], interval_ns: int, seconds: float, between: Between | None
+    params: Mapping[str, Any], interval_ns: int, seconds: float, between: Between | None
 ) -> Pace:
     # Whole intervals, so that a loop that keeps up has the very rate.
     ticks = max(1, round(seconds * 1e9 / interval_ns))

@@ -10,7 +10,6 @@ from ..probes.histograms import new_histogram
 from ..probes.memory import contiguity, peak_rss_bytes, structure_bytes
 from ..probes.software import SoftwareCounts
 from ..probes.timing import (
-    Budget,
     Cost,
     Cursor,
     measure_cold,
@@ -19,7 +18,6 @@ from ..probes.timing import (
     warm_up,
 )
 from ..process.reading import Reading, Readings
-from ..process.timed import timed_in
 from ..replay import MissingOperationsError, bind
 from .allocation_count import steady_allocations
 from .conditions import ConditionError, make_evictor, set_collector
@@ -30,11 +28,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from blockmark.workload.program import Program
-    from blockmark_impls.contract import PoolConfig
     from blockmark_impls.registry import Implementation
 
     from ..probes.pmu import Pmu
-    from ..process.timed import TimedProgram
+    from ..process.task import RoundTask, TimedProgram
     from ..replay import Evictor, Replay
 
 # With a cold cache a sample is one step, so only models whose steps mean something
@@ -45,22 +42,21 @@ _COLD_MODELS = ("step", "pack", "lookup")
 class RoundOf(SubjectSetup):
     """The implementation, its conditions, and the readings as they come in."""
 
-    def __init__(self, impl: Implementation, config: PoolConfig, job: dict[str, Any]) -> None:
-        super().__init__(impl, config, job)
+    def __init__(self, impl: Implementation, task: RoundTask) -> None:
+        super().__init__(impl, task.cell)
         # Live on average: what a step's cost is shared by.
-        self.sequences: float = job["sequences"]
-        self.software_counters: bool = job["software_counters"]
-        # Event -> why it is not to be read, or nothing; no events, no pass.
-        self.pmu = _counters_of(job["pmu"])
-        self.programs = timed_in(job)
-        self.budget = Budget(**job["budget"])
+        self.sequences = task.sequences
+        self.software_counters = task.software_counters
+        self.pmu = _counters_of(task.pmu)
+        self.programs = task.cell.programs
+        self.budget = task.budget
         self.readings: Readings = {}
         self.evictor: Evictor | None = None
         self.cold_reason = ""
         if self.params["cache"] != "hot":
             try:
                 cache, size = self.params["cache"], self.params["cache_bytes"]
-                self.evictor, self.cold_reason = make_evictor(cache, size, job["caches"])
+                self.evictor, self.cold_reason = make_evictor(cache, size, task.caches)
             except ConditionError as error:
                 self.cold_reason = str(error)
         set_collector(self.params["gc"])
@@ -188,7 +184,7 @@ class RoundOf(SubjectSetup):
             self.readings |= count_operations(self.pmu, cursor, names, costs)
 
 
-def _counters_of(wanted: dict[str, str]) -> Pmu | None:
+def _counters_of(wanted: Mapping[str, str]) -> Pmu | None:
     # A process that reads none imports nothing for it.
     if not wanted:
         return None
@@ -197,17 +193,17 @@ def _counters_of(wanted: dict[str, str]) -> Pmu | None:
     return Pmu.here(wanted)
 
 
-def measure_round(impl: Implementation, config: PoolConfig, job: dict[str, Any]) -> dict[str, Any]:
+def measure_round(impl: Implementation, task: RoundTask) -> dict[str, Any]:
     """A round's result: `metrics`, name -> what was found: a value and a mean, a histogram, or
     a reason; or that what was timed does not answer as it did while it was proved.
 
     The models run in a seeded order, so that no one of them always meets what another
     left in the caches; `step` is first, as its memory figures need a young process.
     """
-    round_of = RoundOf(impl, config, job)
+    round_of = RoundOf(impl, task)
     programs = round_of.programs
     models = [model for model in programs if model != "step"]
-    random.Random(job["seed"]).shuffle(models)
+    random.Random(task.cell.seed).shuffle(models)
     for model in ["step", *models]:
         if model == "rate":
             if "step" in impl.models:
@@ -218,7 +214,7 @@ def measure_round(impl: Implementation, config: PoolConfig, job: dict[str, Any])
         for timed in programs.get(model, []) if model in impl.models else ():
             round_of.measure(model, timed)
         if model in impl.models and impl.kind != "control":
-            for name, reason in job["refused"].get(model, {}).items():
+            for name, reason in task.refused.get(model, {}).items():
                 round_of.unavailable([name], reason)
     if reason := wrong_answer(round_of, programs):
         return {"status": "wrong", "reason": reason}

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from blockmark.workload.program import Program
     from blockmark_impls.contract import PoolConfig
 
-    from ..process.timed import Timed
+    from ..process.task import Timed
     from .setup import SubjectSetup
 
 # Steps of each program's body, as many as hold so many operations; a set-up that takes

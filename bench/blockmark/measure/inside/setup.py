@@ -18,8 +18,9 @@ from ..replay import MissingOperationsError, bind
 from .conditions import age_heaps
 
 if TYPE_CHECKING:
-    from blockmark_impls.contract import PoolConfig
     from blockmark_impls.registry import Implementation
+
+    from ..process.task import CellTask
 
 
 # Enough to bring the ids of a pool into order.
@@ -27,20 +28,18 @@ _PLAIN = ("allocate", "append_slot", "free")
 
 
 class SubjectSetup:
-    """One implementation in one cell. `job` has its `params`, `call_style`, `condition`
-    (the path of a Program) and `seed`.
-    """
+    """One implementation in one cell."""
 
-    def __init__(self, impl: Implementation, config: PoolConfig, job: dict[str, Any]) -> None:
+    def __init__(self, impl: Implementation, task: CellTask) -> None:
         self.impl = impl
-        self.config = config
-        self.params = job["params"]
-        self.call_style: str = job["call_style"]
-        self.condition = Program.load(Path(job["condition"]))
+        self.config = task.config
+        self.params = task.params
+        self.call_style = task.call_style
+        self.condition = Program.load(Path(task.condition))
         # Why the pool is in no other order than that of a new manager, where it should be.
         self.not_conditioned = ""
         self._manager: Any = None
-        self._ages = job["seed"], impl.tier == "cpp" or core_is_built()
+        self._ages = task.seed, impl.tier == "cpp" or core_is_built()
         self._kept: list[Any] = []  # what makes the heap old
 
     def manager(self) -> Any:

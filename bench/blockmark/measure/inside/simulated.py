@@ -18,15 +18,14 @@ import gc
 import json
 import random
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from blockmark_impls.contract import PoolConfig
 from blockmark_impls.registry import resolve
 
 from ..probes.timing import Cursor
 from ..process.answers import Answers
-from ..process.timed import timed_in
+from ..process.task import CellTask
 from ..replay import MissingOperationsError, PythonReplay, bind
 from .conditions import set_collector
 from .failures import one_line
@@ -38,7 +37,7 @@ if TYPE_CHECKING:
     from blockmark.workload.program import Program
     from blockmark_impls.registry import Implementation
 
-    from ..process.timed import TimedProgram
+    from ..process.task import TimedProgram
 
 # Paced by a clock, which means nothing in here.
 _WITHOUT_COUNTERS = ("rate",)
@@ -91,9 +90,10 @@ def simulate_cell(impl: Implementation, job: dict[str, Any]) -> dict[str, Any]:
     before = _objects(job["moved_by"]) if "moved_by" in job else []
     gc.enable()
     gc.unfreeze()
-    cell = _Cell(impl, PoolConfig(**job["config"]), job)
+    task = CellTask.of(job)
+    cell = _Cell(impl, task, net=job.get("net", True))
     set_collector(cell.params["gc"])
-    for model, programs in timed_in(job).items():
+    for model, programs in task.programs.items():
         if model in impl.models and model not in _WITHOUT_COUNTERS:
             for number, each in enumerate(programs):
                 cell.simulate(f"{job['cell']}|{model}|{number}", each)
@@ -110,18 +110,18 @@ def _objects(seed: int) -> list[bytearray]:
 class _Cell(SubjectSetup):
     """One cell: what was dumped so far, and the empty loop that it is held against."""
 
-    def __init__(self, impl: Implementation, config: PoolConfig, job: dict[str, Any]) -> None:
-        super().__init__(impl, config, job)
+    def __init__(self, impl: Implementation, task: CellTask, *, net: bool) -> None:
+        super().__init__(impl, task)
         self.effort = NATIVE if self.call_style == "native" else PYTHON
         self.passes: list[dict[str, Any]] = []
         self.unavailable: dict[str, str] = {}
         self.empty: SubjectSetup | None = None
-        if impl.kind != "control" and job.get("net", True):
+        if impl.kind != "control" and net:
             # Of the same side of the border: a call into the core is no empty loop in Python.
             name = "null/cpp" if impl.tier == "cpp" else "null/py"
             # It has nothing that could meet the holes, and the subject's heap ages once.
-            young = {**job, "params": {**job["params"], "heap": "fresh"}}
-            self.empty = SubjectSetup(resolve(name)[0], config, young)
+            young = replace(task, params={**task.params, "heap": "fresh"})
+            self.empty = SubjectSetup(resolve(name)[0], young)
 
     def simulate(self, label: str, timed: TimedProgram) -> None:
         """Replay a program and dump each of its phases."""

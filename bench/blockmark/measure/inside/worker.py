@@ -17,6 +17,7 @@ from blockmark_impls.registry import TargetError, resolve
 
 from ..process.answers import Answers
 from ..process.limits import limit_cpu_time
+from ..process.task import CellTask, RoundTask
 from .failures import why_failed
 
 if TYPE_CHECKING:
@@ -76,11 +77,10 @@ def run_job(job: dict[str, Any], say: Callable[[dict[str, Any]], None]) -> dict[
             from ..study import do_study_job
 
             return do_study_job(impl, job)
-        config = PoolConfig(**job["config"])
         if job["kind"] == "verify":
             from ..proof.prove import prove
 
-            answer = prove(impl, config, job)
+            answer = prove(impl, PoolConfig(**job["config"]), job)
             if job.get("tell_loaded"):
                 # After the proof, as a class may load more when it is first used.
                 from ..sides.loaded import loaded_files
@@ -90,20 +90,20 @@ def run_job(job: dict[str, Any], say: Callable[[dict[str, Any]], None]) -> dict[
         if job["kind"] == "allocations":
             from .allocation_count import count_allocations
 
-            return count_allocations(impl, config, job)
+            return count_allocations(impl, CellTask.of(job))
         if job["kind"] == "profile":
             from ..profiling.profiled import profile
 
-            return profile(impl, config, job)
+            return profile(impl, job)
         if job["kind"] == "turns":
             from ..sides.player import play
 
-            if reason := play(impl, config, job, sys.stdin, say):
+            if reason := play(impl, RoundTask.of(job), sys.stdin, say):
                 return {"status": "wrong", "reason": reason}
             return {"status": "ok", "control_ns": first_level_ns()}
         from .round import measure_round
 
-        return measure_round(impl, config, job)
+        return measure_round(impl, RoundTask.of(job))
     except TargetError as error:
         # Asked by name: the package of an older revision, as a side of a check, has none.
         return {"status": getattr(error, "status", "unavailable"), "reason": str(error)}

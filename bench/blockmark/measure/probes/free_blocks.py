@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def free_block_counts(
-    pool: Any, names: dict[int, str], params: Mapping[str, Any], program: Program
+    pool: Any, names: Mapping[int, str], params: Mapping[str, Any], program: Program
 ) -> Readings:
     """The counts that belong to the timed metrics `names` of a program; may be none.
 

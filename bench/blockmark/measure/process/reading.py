@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 
@@ -53,8 +53,9 @@ class Reading:
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> Reading:
         """What `as_json` made of one."""
-        return cls(**{name: content[name] for name in cls.__slots__ if name in content})
+        return cls(**{name: content[name] for name in _PARTS if name in content})
 
 
+_PARTS = [each.name for each in fields(Reading)]
 Readings = dict[str, Reading]
 """By the metric's name."""

@@ -11,12 +11,10 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-from blockmark_impls.contract import PoolConfig
-
 from ..inside.conditions import set_collector
 from ..inside.setup import SubjectSetup
 from ..probes.timing import Cursor, warm_up
-from ..process.timed import TimedProgram, timed_in
+from ..process.task import CellTask, TimedProgram
 from ..replay import MissingOperationsError, PythonReplay, bind
 
 if TYPE_CHECKING:
@@ -32,9 +30,10 @@ _WARM_UP_NS = 200_000_000
 _TURN_S = 0.05
 
 
-def profile(impl: Implementation, config: PoolConfig, job: dict[str, Any]) -> dict[str, Any]:
+def profile(impl: Implementation, job: dict[str, Any]) -> dict[str, Any]:
     """Replay every program of the job's model; what was replayed, and the samples if any."""
-    subject = _Subject(impl, config, job)
+    task = CellTask.of(job)
+    subject = _Subject(impl, task)
     by: dict[str, Callable[[dict[str, Any]], _Tool]] = {
         "callgrind": _Callgrind,
         "perf": _Perf,
@@ -43,7 +42,7 @@ def profile(impl: Implementation, config: PoolConfig, job: dict[str, Any]) -> di
     tool = by[job["by"]](job)
     set_collector(subject.params["gc"])
     try:
-        for programs in timed_in(job).values():
+        for programs in task.programs.values():
             for each in programs:
                 subject.replay(each, tool)
     except MissingOperationsError as missing:
@@ -59,8 +58,8 @@ def profile(impl: Implementation, config: PoolConfig, job: dict[str, Any]) -> di
 class _Subject(SubjectSetup):
     """The implementation, set up as a timed round sets it up."""
 
-    def __init__(self, impl: Implementation, config: PoolConfig, job: dict[str, Any]) -> None:
-        super().__init__(impl, config, job)
+    def __init__(self, impl: Implementation, task: CellTask) -> None:
+        super().__init__(impl, task)
         self.steps = 0
         self.operations = 0
 

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
     from blockmark.workload.scenario import Scenario
 
-    from ..process.timed import TimedProgram
+    from ..process.task import TimedProgram
     from .choice import Tool
 
     Progress = Callable[[int, int, str], None]

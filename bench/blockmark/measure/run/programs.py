@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from blockmark.workload.build import CellPrograms, build_cell
 
 from ..machine import memory_limit
-from ..process.timed import TimedProgram
+from ..process.task import TimedProgram
 from ..study import study_of
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from blockmark.workload.scenario import Cell
 
-    from ..process.timed import Timed
+    from ..process.task import Timed
     from .plan import Pair
 
 

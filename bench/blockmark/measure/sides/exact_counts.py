@@ -17,7 +17,7 @@ from blockmark.runs.counts import CellCounts, CostCounts, CountKey, SideCounts
 
 from ..probes.callgrind import Geometry, Valgrind, find_valgrind
 from ..process.side_by_side import side_by_side
-from ..process.timed import Timed, timed_for
+from ..process.task import Timed, timed_for
 from ..proof.effort import BEFORE_MEASURING
 from ..proof.verification import verify_job
 from ..simulation import LEAST_TIMEOUT_S, Simulator, simulation_requests
@@ -251,7 +251,7 @@ def _costs_of(programs: Timed) -> list[str]:
 
 def _loads(cell: str, programs: Timed) -> dict[str, str]:
     """Cost -> a digest of its operations and of the cell, which has the conditions."""
-    found = {}
+    found: dict[str, str] = {}
     for some in programs.values():
         for one in some:
             load = f"{cell} {one.load().digest()}"

@@ -25,10 +25,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import TextIO
 
-    from blockmark_impls.contract import PoolConfig
     from blockmark_impls.registry import Implementation
 
-    from ..process.timed import Timed, TimedProgram
+    from ..process.task import RoundTask, Timed, TimedProgram
 
 
 _TRYING_NS = 300_000_000
@@ -36,8 +35,7 @@ _TRYING_NS = 300_000_000
 
 def play(
     impl: Implementation,
-    config: PoolConfig,
-    job: dict[str, Any],
+    task: RoundTask,
     lines_in: TextIO,
     answer: Callable[[dict[str, Any]], None],
 ) -> str:
@@ -45,10 +43,10 @@ def play(
     then, or nothing.
 
     The set-up is a round's: the heap ages after the manager is made, and the pool's order
-    is the cell's. Programs come in the order of the job's models, `step` first and the
+    is the cell's. Programs come in the order of the task's models, `step` first and the
     others in one that the seed decides, so the same on both sides.
     """
-    player = _TurnPlayer(impl, config, job)
+    player = _TurnPlayer(impl, task)
     everywhere = _cores()
     answer({"status": "ok", "programs": player.metrics_of_programs})
     while line := lines_in.readline():
@@ -88,9 +86,9 @@ def _interruptions() -> int:
 
 
 class _TurnPlayer:
-    def __init__(self, impl: Implementation, config: PoolConfig, job: dict[str, Any]) -> None:
-        self._round = RoundOf(impl, config, job)
-        self._programs = _in_order(self._round.programs, job["seed"])
+    def __init__(self, impl: Implementation, task: RoundTask) -> None:
+        self._round = RoundOf(impl, task)
+        self._programs = _in_order(task.cell.programs, task.cell.seed)
         self._names: Mapping[int, str] = {}
         self._cursor: Cursor | None = None
         self._used: Any = None

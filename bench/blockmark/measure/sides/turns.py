@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     import random
     from collections.abc import Sequence
 
-    from ..process.timed import Timed
+    from ..process.task import Timed
     from ..run.plan import Pair
     from ..run.programs import Prepared
 
