@@ -83,7 +83,8 @@ endef
 # Tables and pictures of README.md, docs/ and reports/ from the runs in reports/: what these
 # commands print, never typed by hand.
 readme: $(VENV)/.installed
-	$(call report,decode,--splice README.md)
+	$(call report,decode,--splice docs/results.md)
+	$(BLOCKMARK) report reports/decode/run.json --output reports/decode --splice README.md --brief
 	$(call report,step-rate)
 	$(if $(wildcard reports/scale-concurrency/run.json),$(call report,scale-concurrency))
 	$(call report,capacity)
@@ -92,11 +93,11 @@ readme: $(VENV)/.installed
 	$(BIN)/python tests/simulation/gate_simulation.py --splice docs/gate.md
 	$(BIN)/python tests/simulation/interval_simulation.py --splice METHODOLOGY.md
 	$(BLOCKMARK) verify --coverage --splice docs/verify.md
-	$(call report,engine-pool,--splice README.md --ladder)
+	$(call report,engine-pool,--splice docs/results.md --ladder)
 	$(call report,engine-pool-fresh)
 	$(call report,engines,--splice docs/engines.md --ladder)
 
-# The engines' pools, managers and tables, and the ladders in README.md and docs/engines.md:
+# The engines' pools, managers and tables, and the ladders in docs/results.md and docs/engines.md:
 # some 25 minutes, of which most is the import of torch. ENGINES is a Python that has the engines
 # and blockmark; see docs/engines.md.
 engines: $(VENV)/.installed
@@ -105,7 +106,7 @@ engines: $(VENV)/.installed
 	$(call measure,engines,$(ENGINES) -m blockmark run engines)
 	$(MAKE) readme
 
-# Measure the samples in reports/ again, some 20 minutes, and put the new numbers into README.md.
+# Measure the samples in reports/ again, some 20 minutes, and put the new numbers into README.md and docs/.
 sample: $(VENV)/.installed
 	$(call measure,decode,$(BLOCKMARK) run decode --counters auto)
 	$(call measure,step-rate,$(BLOCKMARK) run step-rate)

@@ -111,6 +111,7 @@ def test_two_runs_are_compared_in_one_report(tmp_path: Path) -> None:
         (["a", "b", "--format", "junit"], "--format junit takes one RUN"),
         (["a", "b", "c"], "report takes one RUN, or two to compare; blockmark history shows more"),
         (["a", "b", "--splice", "README.md"], "--splice takes one RUN"),
+        (["a", "--brief"], "--brief goes with --splice FILE, and without --ladder"),
         (["a", "--format", "github", "--splice", "x"], "--splice goes with --format md"),
     ],
 )

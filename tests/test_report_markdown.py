@@ -10,7 +10,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from blockmark.report.facts.picture import Picture
-from blockmark.report.markdown import render_main_table, render_report, render_table
+from blockmark.report.markdown import render_brief, render_main_table, render_report, render_table
 from blockmark.report.tables.cells import step_table
 from blockmark.runs.codec import parse_run
 from golden_text import assert_golden
@@ -71,6 +71,22 @@ def test_the_main_table_alone() -> None:
     assert_golden("main_table.md", text)
     assert text.startswith("**Quick run: not for decisions.**")
     assert len(tables(text)) == 2
+
+
+def test_the_answer_alone_has_managers_that_were_measured_and_nothing_else() -> None:
+    text = render_brief(parse_run(make_run(quick=True)))
+    assert text.startswith("**Quick run: not for decisions.**")
+    assert text.index("**Structure**") < text.index("**Crossing**") < text.index("| structure |")
+    (rows,) = tables(text)
+    names = [row[0] for row in rows if row[1]]
+    assert {"flat-stack/cpp", "vector/cpp", "vector/py"} <= set(names)
+    assert not {"null/cpp", "null/py", "mine", "prefix-tree"} & set(names)
+    # 5 rounds, so each cost has a range; the setting has no step rate, so no share of a core.
+    assert all(re.fullmatch(r"[\d,.]+-[\d,.]+", row[2]) for row in rows[1:] if row[1])
+
+
+def test_the_answer_of_a_run_of_nothing_is_empty() -> None:
+    assert render_brief(parse_run(make_run(impls=(), settings=[], cells=[]))) == ""
 
 
 FEW = ("flat-stack/cpp", "vector/cpp", "null/cpp")

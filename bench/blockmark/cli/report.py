@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from blockmark.runs.model import Run
 
-MAIN_TABLE, LADDER = "main table", "ladder"
+MAIN_TABLE, BRIEF, LADDER = "main table", "brief", "ladder"
 _FORMATS = ("md", "html", "csv", "junit", "github", "openmetrics")
 
 
@@ -61,6 +61,10 @@ def command(
             "--ladder", help="With --splice: the ladder of an engine's pool or table instead."
         ),
     ] = False,
+    brief: Annotated[
+        bool,
+        typer.Option("--brief", help="With --splice: the answer and a short table instead."),
+    ] = False,
 ) -> int:
     """Write report.md and its pictures for a run, or what another tool reads.
 
@@ -83,6 +87,8 @@ def command(
         raise typer.BadParameter(f"{what} takes {few}{other}")
     if ladder and splice is None:
         raise typer.BadParameter("--ladder goes with --splice FILE; a report has it anyway")
+    if brief and (splice is None or ladder):
+        raise typer.BadParameter("--brief goes with --splice FILE, and without --ladder")
     if splice is not None and format != "md":
         raise typer.BadParameter("--splice goes with --format md")
     loaded = [load_run(path) for path in runs]
@@ -93,21 +99,21 @@ def command(
         beside = place / f"{REPORT_FOLDER}-against-{loaded[0].run_id}"
         _compared(loaded[0], loaded[1], output or beside)
     else:
-        part = LADDER if ladder else MAIN_TABLE
+        part = LADDER if ladder else BRIEF if brief else MAIN_TABLE
         _report(loaded[0], output or place / REPORT_FOLDER, splice, part)
     return 0
 
 
 def _report(run: Run, folder: Path, splice: Path | None, part: str) -> None:
     from blockmark.report.folder import write_report
-    from blockmark.report.markdown import render_ladder, render_main_table
+    from blockmark.report.markdown import render_brief, render_ladder, render_main_table
     from blockmark.report.splice import splice as splice_into
 
     typer.echo(write_report(run, folder))
     if splice is not None:
         said = shlex.join(["blockmark", *sys.argv[1:]])
-        text = render_ladder(run) if part == LADDER else render_main_table(run)
-        splice_into(splice, part, text, said)
+        render = {LADDER: render_ladder, BRIEF: render_brief, MAIN_TABLE: render_main_table}[part]
+        splice_into(splice, part, render(run), said)
         typer.echo(splice)
 
 

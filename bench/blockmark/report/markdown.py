@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from urllib.parse import quote
 
+from blockmark.report.brief import brief_table, lead
 from blockmark.report.facts.counter_source import method_words, parts_of, run_source_words
 from blockmark.report.facts.escape import cell
 from blockmark.report.facts.load import common_sentence, load_rows, load_table, trace_name
@@ -106,6 +107,22 @@ def render_main_table(run: Run) -> str:
             ]
             parts.append(render_table(step_table(run, setting)))
     parts.append(cell(f"{machine_line(run)}; {effort(run)}. {disturbance(run)}".strip()))
+    return "\n\n".join(part for part in parts if part)
+
+
+def render_brief(run: Run) -> str:
+    """The answer in the first setting: a sentence on the structure, one on the call, a table."""
+    if not run.settings:
+        return QUICK if run.quick else ""
+    setting = in_run_order(run, sweeps(run)[0])[0]
+    parts = [QUICK] if run.quick else []
+    parts += [_sentence(finding, first=False) for finding in lead(answers(run)[setting.key])]
+    parts.append(render_table(brief_table(run, setting)))
+    parts.append(
+        cell(
+            f"{load_line(setting)}; {machine_line(run)}; {effort(run)}. {disturbance(run)}".strip()
+        )
+    )
     return "\n\n".join(part for part in parts if part)
 
 
