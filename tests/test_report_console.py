@@ -57,7 +57,7 @@ def test_the_whole_screen_of_one_setting() -> None:
         if cell["params"]["block_size"] == 16 and cell["impl"] in keep
     ]
     content["implementations"] = [i for i in content["implementations"] if i["name"] in keep]
-    assert_golden("console_one_setting.txt", screen(content, 80, operations=False, **PLACES))
+    assert_golden("console_one_setting.txt", screen(content, 80, **PLACES))
 
 
 def test_the_whole_screen_of_many_settings() -> None:
@@ -97,17 +97,17 @@ def test_the_order_of_ids_is_proved_beside_the_pool() -> None:
     for cell, descriptors in zip(content["cells"], (134.0, 96.5, 134.0), strict=False):
         cell["metrics"]["move_descriptors"] |= {"value": descriptors, "values": [descriptors]}
         cell["metrics"]["move_descriptors"] |= {"low": None, "high": None, "rounds": 1}
-    text = " ".join(screen(content).split())
+    text = " ".join(screen(content, detail=True).split())
     assert "pool fresh (ids: mean run 1.4, 96.5-134 descriptors a sequence)" in text
     assert "descriptors a sequence 134 96.5 134" in text
 
 
 def test_every_number_of_80_columns_is_there_at_60_and_at_30() -> None:
     numbers = re.compile(r"(?<![\w.])\d[\d,.]*\d(?:-\d[\d,.]*\d)?(?![\w.])")
-    wide = set(numbers.findall(screen(full_run(), 80)))
+    wide = set(numbers.findall(screen(full_run(), 80, detail=True)))
     assert len(wide) > 200
     for width in (60, 30):
-        assert wide <= set(numbers.findall(screen(full_run(), width)))
+        assert wide <= set(numbers.findall(screen(full_run(), width, detail=True)))
 
 
 def test_every_column_is_visible_at_60_columns() -> None:
@@ -205,9 +205,37 @@ def test_quick_and_interrupted_runs_say_so() -> None:
     assert "interrupted" in text
 
 
-def test_the_operations_can_be_left_out() -> None:
-    assert "lookup chain" in screen(full_run())
-    assert "lookup chain" not in screen(full_run(), operations=False)
+def test_single_operations_are_the_detail() -> None:
+    assert "lookup chain" in screen(full_run(), detail=True)
+    short = screen(full_run(), **PLACES)
+    assert "lookup chain" not in short
+    assert "counters: blockmark show results/0001 --detail" in " ".join(short.split())
+
+
+def test_operations_stand_on_the_screen_where_no_step_was_measured() -> None:
+    content = full_run()
+    steps = ("step_ns", "step_latency_ns", "pack_ns", "busy_share_estimated")
+    for cell in content["cells"]:
+        for name in (*steps, "heap_allocations_per_step"):
+            cell.get("metrics", {}).pop(name, None)
+    text = screen(content)
+    assert "lookup chain" in text
+    assert "--detail" not in text
+
+
+def test_the_answer_stands_before_the_table_and_is_told_once() -> None:
+    text = screen(full_run())
+    first = text[: text.index("decode, block_size 1:")]
+    assert first.index("Structure: ") < first.index("Crossing: ") < first.index("native loop\n")
+    assert first.count("Structure: ") == first.count("Crossing: ") == 1
+
+
+def test_the_words_of_the_table_are_explained_below_it() -> None:
+    text = " ".join(screen(full_run()).split())
+    for word in ("step: ", "p99: ", "pack: ", "allocs: ", "R: ", "control: "):
+        assert word in text[text.index("range: ") :]
+    # No implementation of this run evicts by itself.
+    assert "S: " not in text
 
 
 SCRIPT = """

@@ -51,7 +51,7 @@ def counted() -> dict[str, Any]:
 
 def screen(content: dict[str, Any], width: int, **options: Any) -> str:
     stream = io.StringIO()
-    print_run(parse_run(content), stream=stream, width=width, **options)
+    print_run(parse_run(content), stream=stream, width=width, **{"detail": True, **options})
     return stream.getvalue()
 
 
@@ -246,7 +246,7 @@ def test_a_run_without_counters_has_no_tables_of_them() -> None:
     assert operation_tables(make_run()) == []
 
 
-def test_the_counters_of_the_first_setting_are_on_the_screen() -> None:
+def test_the_counters_of_the_first_setting_are_in_the_detail() -> None:
     content = simulated()
     text = screen(content, 80)
     assert text.count("Counters of a step:") == 2
@@ -254,8 +254,9 @@ def test_the_counters_of_the_first_setting_are_on_the_screen() -> None:
     assert text.index("Counters of a step:") < text.index("lookup chain, in order")
     second = text[text.index("decode, block_size 1:") :]
     assert "Counters of a step" not in second
-    short = screen(content, 80, operations=False)
-    assert "Counters of a step:" in short
+    short = screen(content, 80, detail=False)
+    assert "blockmark show RUN --detail" in short
+    assert "Counters of a step:" not in short
     assert "L1D misses per operation" not in short
 
 

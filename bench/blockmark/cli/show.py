@@ -20,6 +20,10 @@ def command(
             autocompletion=complete_run,
         ),
     ] = Path("latest"),
+    detail: Annotated[
+        bool,
+        typer.Option("--detail", help="Also single operations and counters."),
+    ] = False,
 ) -> int:
     """Print the tables of a stored run again; nothing is measured or written."""
     from blockmark.report.console import print_run
@@ -29,5 +33,6 @@ def command(
 
     loaded, folder = load_run(run), folder_of(run)
     report = folder / REPORT_FOLDER / "report.md"
-    print_run(loaded, saved=str(folder), report=str(report) if report.is_file() else None)
+    written = str(report) if report.is_file() else None
+    print_run(loaded, saved=str(folder), report=written, detail=detail)
     return 0

@@ -1,4 +1,4 @@
-"""The screen after a run: setting, tables, what they say, and what is missing.
+"""The screen after a run: setting, the answer, tables, and what is missing.
 
 Everything goes through rich as literal text, never as markup, so that a name such
 as `[/x]` is a name. Lines are laid out here and handed over whole: rich adds the
@@ -7,11 +7,12 @@ colours, and leaves them out where the output is no terminal or NO_COLOR is set.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING
 
 from blockmark.report.facts.load import common_sentence, load_sentence, load_table
+from blockmark.report.facts.order import value_of
 from blockmark.report.facts.rates import is_of_rates
 from blockmark.report.facts.setting import (
     conditions,
@@ -26,14 +27,17 @@ from blockmark.report.facts.sweep import Sweep, in_run_order, sweeps
 from blockmark.report.findings.answers import answers
 from blockmark.report.findings.disturbance import disturbance
 from blockmark.report.findings.gaps import general_gaps, unmeasured_along, unmeasured_metrics
+from blockmark.report.findings.headline import Finding
 from blockmark.report.findings.leaders import leaders
 from blockmark.report.study import StudyView, view_of
 from blockmark.report.tables.along import has_long_titles, rate_sweep_tables, screen_tables
+from blockmark.report.tables.brief import lead
 from blockmark.report.tables.cells import operation_tables, rate_tables, step_table
 from blockmark.report.tables.comparison import Sheet
 from blockmark.report.tables.counters import operation_counter_tables, step_counter_tables
 from blockmark.report.tables.ladder import short_ladder_tables
 from blockmark.report.tables.layout import Line, Role, cell_width, layout, wrap
+from blockmark.report.tables.legend import words_of
 from blockmark.report.tables.model import Table
 from blockmark.runs.errors import one_line
 from blockmark.runs.model import Run, Setting
@@ -59,20 +63,22 @@ def print_run(
     width: int | None = None,
     saved: str | None = None,
     report: str | None = None,
-    operations: bool = True,
+    detail: bool = False,
 ) -> None:
-    """Print a run as the default screen does.
+    """Print a run: the answer first, then the table of steps, then what else there is.
 
     `stream` is standard output if not given, `width` that of the terminal (80 where
     there is none). `saved` and `report` are paths as the user would type them, named
-    in the last line. The first setting of each scenario also has its counters, and, if
-    `operations`, the table of single operations; the report has those of all. A scenario
-    of many settings has tables of the growth along them instead, a column a setting.
+    in the last line. With `detail` the first setting of each scenario also has its counters
+    and the table of single operations; the report has those of all. Where something was
+    measured that has no step, such as a pool alone, they are shown in any case. A scenario of
+    many settings has tables of the growth along them instead, a column a setting.
     """
     screen = Screen.of(stream, width)
     notes: dict[str, None] = {}
     _print_header(screen, run)
     told: set[str] = set()
+    hidden = False
     found = answers(run)
     for sweep in sweeps(run):
         if view := view_of(sweep):
@@ -85,21 +91,25 @@ def print_run(
             continue
         for place, setting in enumerate(in_run_order(run, sweep)):
             screen.blank()
-            _print_setting(screen, run, setting)
-            tables = [step_table(run, setting)]
-            if place == 0:
-                tables += step_counter_tables(run, setting)
-            tables += rate_tables(run, setting, screen=True)
-            if operations and place == 0:
-                tables += operation_tables(run, setting)
-                tables += operation_counter_tables(run, setting)
+            said = found[setting.key]
+            first = lead(said)
+            _print_setting(screen, run, setting, first)
+            steps = step_table(run, setting)
+            tables = [steps, *rate_tables(run, setting, screen=True)]
+            more = _more_tables(run, setting) if place == 0 else []
+            if detail or _lacks_a_step(run, setting):
+                tables += more
+            else:
+                hidden = hidden or bool(more)
             for table in tables:
                 screen.table(table)
                 notes.update(dict.fromkeys(table.notes))
-            for finding in found[setting.key]:
-                why = finding.why if finding.why not in told else ""
-                told.add(why)
-                screen.say(f"{finding.topic}: {finding.text} {why}")
+            notes.update(dict.fromkeys(words_of(steps)))
+            for finding in said:
+                if finding not in first:
+                    why = finding.why if finding.why not in told else ""
+                    told.add(why)
+                    screen.say(f"{finding.topic}: {finding.text} {why}")
         for table in rate_sweep_tables(run, sweep):
             screen.table(table)
             notes.update(dict.fromkeys(table.notes))
@@ -114,6 +124,8 @@ def print_run(
     gaps = [*unmeasured_metrics(run), *general_gaps(run)]
     if gaps:
         screen.say(f"Not measured: {'; '.join(gaps)}.")
+    if hidden:
+        screen.say(f"Single operations and counters: blockmark show {saved or 'RUN'} --detail")
     _print_closing(screen, run, saved, report)
 
 
@@ -203,13 +215,33 @@ def _print_header(screen: Screen, run: Run) -> None:
         screen.say(said, "message")
 
 
-def _print_setting(screen: Screen, run: Run, setting: Setting) -> None:
+def _lacks_a_step(run: Run, setting: Setting) -> bool:
+    """Whether the table of steps says nothing of a candidate that was measured."""
+    return any(
+        cell.ok and cell.kind != "control" and value_of(cell, "step_ns") is None
+        for cell in run.cells_of(setting.key)
+    )
+
+
+def _more_tables(run: Run, setting: Setting) -> list[Table]:
+    """Counters of a step, then single operations with theirs."""
+    return [
+        *step_counter_tables(run, setting),
+        *operation_tables(run, setting),
+        *operation_counter_tables(run, setting),
+    ]
+
+
+def _print_setting(screen: Screen, run: Run, setting: Setting, first: Sequence[Finding]) -> None:
+    """What was measured, and above its conditions what came of it."""
     if len(run.settings) > 1:
         name = ", ".join(part for part in (setting.scenario, setting_name(run, setting)) if part)
         load = load_line(setting)
         screen.say(f"{name}: {load}" if load else name, "head")
-        if state := conditions(run, setting):
-            screen.say(f"{_capital(state)}.")
+    for finding in first:
+        screen.say(f"{finding.topic}: {finding.text}")
+    if len(run.settings) > 1 and (state := conditions(run, setting)):
+        screen.say(f"{_capital(state)}.")
     text = f"{_capital(verification(run, setting))}."
     if step := step_words(setting):
         text += f" A step: {step}."

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from urllib.parse import quote
 
-from blockmark.report.brief import brief_table, lead
 from blockmark.report.facts.counter_source import method_words, parts_of, run_source_words
 from blockmark.report.facts.escape import cell
 from blockmark.report.facts.load import common_sentence, load_rows, load_table, trace_name
@@ -36,6 +35,7 @@ from blockmark.report.findings.headline import Finding, share_range
 from blockmark.report.findings.leaders import leaders
 from blockmark.report.study import StudyView, view_of, workload_of
 from blockmark.report.tables.along import rate_sweep_tables, report_tables
+from blockmark.report.tables.brief import brief_table, lead
 from blockmark.report.tables.cells import operation_tables, rate_tables, step_table
 from blockmark.report.tables.comparison import Sheet
 from blockmark.report.tables.counters import counter_tables

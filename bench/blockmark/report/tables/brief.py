@@ -10,9 +10,10 @@ from collections.abc import Sequence
 from blockmark.report.facts.numbers import percent, scale_for
 from blockmark.report.facts.order import CALL_STYLES, by_call_style, value_of
 from blockmark.report.facts.ranges import TITLE, range_note
-from blockmark.report.findings import Finding
+from blockmark.report.findings.headline import Finding
+from blockmark.report.tables.build import measured
 from blockmark.report.tables.cells import step_rate
-from blockmark.report.tables.model import Column, Entry, Group, Row, Table, measured
+from blockmark.report.tables.model import Column, Entry, Group, Row, Table
 from blockmark.runs.model import Cell, MetricValue, Run, Setting
 from blockmark.verdict.headline import without_call_style
 
