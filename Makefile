@@ -93,6 +93,7 @@ readme: $(VENV)/.installed
 	$(BIN)/python tests/simulation/gate_simulation.py --splice docs/gate.md
 	$(BIN)/python tests/simulation/interval_simulation.py --splice METHODOLOGY.md
 	$(BLOCKMARK) verify --coverage --splice docs/verify.md
+	$(BLOCKMARK) list reference --splice docs/reference.md
 	$(call report,engine-pool,--splice docs/results.md --ladder)
 	$(call report,engine-pool-fresh)
 	$(call report,engines,--splice docs/engines.md --ladder)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -12,7 +13,7 @@ from .lines import say, say_pairs
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_WHAT = ("impls", "scenarios", "metrics", "keys", "engines")
+_WHAT = ("impls", "scenarios", "metrics", "keys", "engines", "reference")
 _Rows = list[tuple[str, str]]
 
 
@@ -39,18 +40,32 @@ def command(
             show_default=False,
         ),
     ] = None,
+    splice: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="With reference: put it between this file's markers instead."
+        ),
+    ] = None,
 ) -> int:
-    """List implementations, scenarios, metrics, keys or engines; one of them with NAME."""
+    """List implementations, scenarios, metrics, keys or engines; one of them with NAME.
+
+    `reference` is commands, scenarios, keys and metrics as one page of Markdown.
+    """
     if what not in _WHAT:
         raise typer.BadParameter(f"list {what}: must be one of {', '.join(_WHAT)}")
+    if what == "reference" and name is None:
+        _reference(splice)
+        return 0
+    if what == "reference" or splice is not None:
+        raise typer.BadParameter("--splice goes with reference, and reference with no NAME")
     if what == "scenarios" and name is not None:
         _tell_scenario(name)
         return 0
     lists = {
         "impls": _impls,
-        "scenarios": _scenarios,
-        "metrics": _metrics,
-        "keys": _keys,
+        "scenarios": scenarios,
+        "metrics": metrics,
+        "keys": keys,
         "engines": _engines,
     }
     rows = lists[what]()
@@ -62,6 +77,19 @@ def command(
 
         say(f"OPERATION is one of {', '.join(operations())}")
     return 0
+
+
+def _reference(path: Path | None) -> None:
+    from .reference import render_reference
+
+    text = render_reference()
+    if path is None:
+        typer.echo(text)
+        return
+    from blockmark.report.splice import splice
+
+    splice(path, "reference", text, f"blockmark list reference --splice {path}")
+    typer.echo(path)
 
 
 # Where the text stands, so that lists of few names look like those of many.
@@ -133,13 +161,15 @@ def _engines() -> _Rows:
     return lines
 
 
-def _scenarios() -> _Rows:
+def scenarios() -> _Rows:
+    """Name and title of every built-in scenario."""
     from blockmark.workload.builtin import builtin_names, find_scenario
 
     return [(name, find_scenario(name).title) for name in builtin_names()]
 
 
-def _metrics() -> _Rows:
+def metrics() -> _Rows:
+    """Every metric with its unit, model and formula; one row for a counter of all operations."""
     from blockmark.report.facts.counter_source import parts_of
     from blockmark.runs.metrics import METRICS
     from blockmark.runs.metrics.counters import COUNTERS
@@ -162,7 +192,8 @@ def _metrics() -> _Rows:
     return [(name, f"{unit:6} {model:12} {formula}") for name, unit, model, formula in rows]
 
 
-def _keys() -> _Rows:
+def keys() -> _Rows:
+    """Every scenario key: meaning, values, default, and which workloads read it."""
     from blockmark.workload.keys import KEYS
 
     lines: _Rows = []
