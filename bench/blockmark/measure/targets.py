@@ -1,6 +1,6 @@
-"""What targets name, and how a user's own code is met.
+"""From the names of targets to subjects, and the first import of a user's own code.
 
-It is never loaded into this process: a process that may crash, hang or leave tells what
+A user's code is never loaded into this process: another, which may crash or hang, reports what
 there is to know of it.
 """
 

@@ -102,7 +102,7 @@ class SubjectSetup:
         return self.impl.make_pool(self.config.total_blocks, self.config.id_bits)
 
     def free_all(self, manager: Any) -> None:
-        """Leave the manager empty for the next model. Where a body stands does not matter."""
+        """Leave the manager empty for the next model, at whatever step the body stopped."""
         if self.impl.kind == "control":
             return
         for seq in range(self.config.max_seqs):

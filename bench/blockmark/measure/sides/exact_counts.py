@@ -2,7 +2,7 @@
 
 A second time would say the same of the same heap. But every change of the program, and of its
 paths, leaves other holes in it, so a cell whose heap is aged is counted in several, each aged
-in another order: what its counts differ by there is no doing of the code.
+in another order: the code is the same, so what its counts differ by is noise.
 """
 
 from __future__ import annotations
