@@ -33,6 +33,8 @@ def other(tmp_path: Path) -> Path:
     folder = tmp_path / "other"
     unwanted = shutil.ignore_patterns("native", "__pycache__", "*.so")
     shutil.copytree(SOURCES, folder / "blockmark_impls", ignore=unwanted)
+    (folder / "blockmark_impls" / "native").mkdir()
+    shutil.copy(SOURCES / "native" / "structures.txt", folder / "blockmark_impls" / "native")
     # A package of this harness's name must not be taken for it.
     (folder / "blockmark").mkdir()
     (folder / "blockmark" / "__init__.py").write_text("raise RuntimeError('not this one')")

@@ -23,14 +23,16 @@ from test_proof_kinds import CELL, manager_verdict
 ROWS = {"rows": 3}
 
 
+class _Lacking:
+    """An attribute that is not there, though a base class has one of its name."""
+
+    def __get__(self, instance: object, owner: type) -> None:
+        raise AttributeError
+
+
 def without(*names: str, make: type = VectorManager, **more: Any) -> type:
-    """A copy of a class that lacks some operations, and has others."""
-    own = {
-        name: value
-        for name, value in vars(make).items()
-        if name not in (*names, "__dict__", "__weakref__")
-    }
-    return type("Part", (), {**own, **more})
+    """A class like another that lacks some operations, and has others."""
+    return type("Part", (make,), {**dict.fromkeys(names, _Lacking()), **more})
 
 
 def notes(make: type, **job: Any) -> list[str]:

@@ -13,6 +13,8 @@ from .lines import say, say_pairs
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from blockmark_impls.registry import Implementation
+
 _WHAT = ("impls", "scenarios", "metrics", "keys", "engines", "reference")
 _Rows = list[tuple[str, str]]
 
@@ -125,6 +127,7 @@ def _tell_scenario(name: str) -> None:
 
 def _impls() -> _Rows:
     from blockmark_impls.registry import (
+        LoadError,
         builtin_names,
         more_names,
         pair_names,
@@ -134,13 +137,20 @@ def _impls() -> _Rows:
 
     lines: _Rows = []
     for name in [*builtin_names(), *pair_names(), *plugin_names(), *more_names()]:
-        impl = resolve(name)[0]
-        missing = f"  [unavailable: {impl.unavailable}]" if impl.unavailable else ""
-        # What is no manager says what it is, since it runs in scenarios of its own alone.
-        kind = "" if impl.kind in ("manager", "control") else f"{impl.kind.replace('-', ' ')}: "
-        engine = f"{impl.engine}, " if impl.engine else ""
-        lines.append((name, f"{kind}{engine}{impl.summary}{missing}"))
+        try:
+            lines.append((name, _about(resolve(name)[0])))
+        except LoadError as error:
+            # An installed package's class that can't be had keeps nobody from the list.
+            lines.append((name, f"[unavailable: {error}]"))
     return lines
+
+
+def _about(impl: Implementation) -> str:
+    missing = f"  [unavailable: {impl.unavailable}]" if impl.unavailable else ""
+    # What is no manager says what it is, since it runs in scenarios of its own alone.
+    kind = "" if impl.kind in ("manager", "control") else f"{impl.kind.replace('-', ' ')}: "
+    engine = f"{impl.engine}, " if impl.engine else ""
+    return f"{kind}{engine}{impl.summary}{missing}"
 
 
 def _engines() -> _Rows:
