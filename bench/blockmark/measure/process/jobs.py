@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 from contextlib import ExitStack, suppress
 from dataclasses import asdict
 from threading import Event
@@ -171,9 +172,14 @@ class Job:
 
     def _hear(self) -> dict[str, Any] | None:
         """The next answer; None where there is none to come."""
-        looks_left = _LOOKS_AFTER_ITS_END
+        looks_left, looked = _LOOKS_AFTER_ITS_END, time.monotonic()
         while (answer := self._next()) is None:
             if select.select([self._from], [], [], PATIENCE_S)[0]:
+                # One that never stops writing has no more time than one that is silent.
+                if time.monotonic() - looked > PATIENCE_S:
+                    looked = time.monotonic()
+                    if not self._may_go_on():
+                        return None
                 data = os.read(self._from.fileno(), 1 << 16)
                 if not data:
                     return None

@@ -6,22 +6,20 @@ For a reader who knows none of the words of the whole tables, such as that of a 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
-from blockmark.report.facts.numbers import percent, scale_for
 from blockmark.report.facts.order import CALL_STYLES, by_call_style, value_of
-from blockmark.report.facts.ranges import TITLE, range_note
+from blockmark.report.facts.ranges import range_note
 from blockmark.report.findings.headline import Finding
-from blockmark.report.tables.build import measured
+from blockmark.report.tables.build import table_of_cells
 from blockmark.report.tables.cells import step_rate
-from blockmark.report.tables.model import Column, Entry, Group, Row, Table
-from blockmark.runs.model import Cell, MetricValue, Run, Setting
-from blockmark.verdict.headline import without_call_style
+from blockmark.report.tables.declared import BRIEF_COLUMNS
+from blockmark.report.tables.model import Table
+from blockmark.runs.model import Run, Setting
 
 # Which structure, and what it costs to call it: in this order.
 _TOPICS = ("Structure", "Crossing")
 _STYLES = CALL_STYLES | {"native": "in C++"}
-# Beside tens of microseconds 0.31 us reads better than 310 ns.
-_LEAST = 0.1
 
 
 def lead(found: Sequence[Finding]) -> list[Finding]:
@@ -39,30 +37,10 @@ def brief_table(run: Run, setting: Setting) -> Table:
         for cell in run.cells_of(setting.key)
         if cell.kind == "manager" and value_of(cell, "step_ns") is not None
     ]
-    step = scale_for((value_of(cell, "step_ns") for cell in cells), "ns", _LEAST)
-    groups = tuple(
-        Group(_STYLES[style], tuple(_row(cell, step.factor) for cell in members))
-        for style, members in by_call_style(cells)
-    )
     rate = step_rate(setting)
-    columns = (
-        Column(f"a step, {step.label}"),
-        Column(TITLE, "right"),
-        Column("share of a core" + ("" if rate is None else f" at {rate:,.0f} steps/s"), "right"),
-    )
-    said = range_note(_steps(cells))
-    return Table("structure", columns, groups, (said,) if said else ())
-
-
-def _row(cell: Cell, factor: float) -> Row:
-    cost = measured(cell.metric("step_ns"), factor)
-    entries = (
-        Entry(cost.text),
-        Entry(cost.interval) if cost.interval else Entry(),
-        Entry(percent(value_of(cell, "busy_share_estimated"))),
-    )
-    return Row(without_call_style(cell.impl), entries)
-
-
-def _steps(cells: Sequence[Cell]) -> list[MetricValue]:
-    return [metric for cell in cells if (metric := cell.metric("step_ns")) is not None]
+    share = "share of a core" + ("" if rate is None else f" at {rate:,.0f} steps/s")
+    step, core = BRIEF_COLUMNS
+    groups = [(_STYLES[style], members) for style, members in by_call_style(cells)]
+    said = range_note([one for cell in cells if (one := cell.metric("step_ns")) is not None])
+    columns = (step, replace(core, title=share))
+    return table_of_cells(run, columns, groups, corner="structure", notes=(said,) if said else ())

@@ -21,6 +21,7 @@ from blockmark.report.facts.growth import (
     TABLES,
     TAKE,
 )
+from blockmark.report.facts.ranges import TITLE
 from blockmark.report.facts.rates import HELD, SATURATED, is_disturbed, is_saturated
 from blockmark.report.tables.build import Shown
 from blockmark.runs.model import Cell, Run
@@ -43,12 +44,16 @@ def _profile(run: Run, cell: Cell, _: str) -> str:
 
 
 STEP_COLUMNS = (
-    Shown("step_ns", ranged="range", mark=_floor),
+    Shown("step_ns", ranged=TITLE, mark=_floor),
     Shown("step_latency_ns.p99", title="p99", like="step_ns"),
     Shown("pack_ns", mark=_floor),
     Shown("heap_allocations_per_step", bare=True),
     Shown("busy_share_estimated", bare=True),
     Shown("", title="profile", word=_profile),
+)
+BRIEF_COLUMNS = (
+    Shown("step_ns", title="a step,", ranged=TITLE, mark=_floor),
+    Shown("busy_share_estimated", bare=True),
 )
 STEP_METRICS = tuple(column.address.partition(".")[0] for column in STEP_COLUMNS if column.address)
 

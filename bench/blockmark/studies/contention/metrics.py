@@ -1,4 +1,4 @@
-"""What threads and coroutines that share a pool, or a cache line, cost each other."""
+"""What threads and coroutines that share a pool cost each other."""
 
 from __future__ import annotations
 
