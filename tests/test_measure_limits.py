@@ -106,6 +106,8 @@ def test_progress_that_ends_is_no_excuse() -> None:
         "import threading\nlock = threading.Lock()\nlock.acquire()\nlock.acquire()",
         "subprocess.run(['sleep', '600'])",
         "signal.pause()",
+        # It writes more often than its parent looks for silence.
+        "while True:\n    print('no answer', flush=True)\n    time.sleep(0.1)",
     ],
 )
 def test_one_that_waits_without_using_the_cpu_is_ended(body: str) -> None:

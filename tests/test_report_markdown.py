@@ -14,7 +14,7 @@ from blockmark.report.markdown import render_brief, render_main_table, render_re
 from blockmark.report.tables.cells import step_table
 from blockmark.runs.codec import parse_run
 from golden_text import assert_golden
-from run_factory import find_cell, make_run
+from run_factory import find_cell, make_run, scalar
 from swept_run_factory import make_swept_run, make_workload_run
 
 PARSER = MarkdownIt("commonmark").enable("table")
@@ -83,6 +83,17 @@ def test_the_answer_alone_has_managers_that_were_measured_and_nothing_else() -> 
     assert not {"null/cpp", "null/py", "mine", "prefix-tree"} & set(names)
     # 5 rounds, so each cost has a range; the setting has no step rate, so no share of a core.
     assert all(re.fullmatch(r"[\d,.]+-[\d,.]+", row[2]) for row in rows[1:] if row[1])
+
+
+def test_a_cost_below_its_floor_has_its_star_in_the_short_table_too() -> None:
+    content = make_run()
+    find_cell(content, "null/cpp")["metrics"]["step_ns"] = scalar([300.0] * 5)
+    find_cell(content, "flat-stack/cpp")["metrics"]["step_ns"] = scalar([299.0] * 5)
+    text = render_brief(parse_run(content))
+    (rows,) = tables(text)
+    (first,) = [row for row in rows if row[0] == "flat-stack/cpp" and row[1].startswith("0.299")]
+    assert first[1].replace("\\", "").endswith("**")
+    assert "below its floor" in text
 
 
 def test_the_answer_of_a_run_of_nothing_is_empty() -> None:
