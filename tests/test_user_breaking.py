@@ -154,7 +154,9 @@ def test_an_installed_package_offers_a_class_by_name(tmp_path: Path) -> None:
     elsewhere.mkdir()
     listed = blockmark("list", "impls", cwd=elsewhere, env=env)
     assert "vendor" in listed.stdout
-    assert "[unavailable: " in listed.stdout
+    assert "[unavailable: vendor_blocks:Mangaer: vendor_blocks has no Mangaer" in " ".join(
+        listed.stdout.split()
+    )
     scenario = tiny(elsewhere)
     done = blockmark(
         "run",

@@ -169,9 +169,8 @@ class Implementation:
         return str(engine.label) if engine else ""
 
     def make(self, *given: Any) -> Any:
-        """What its kind says; raises as `make_manager`."""
-        if self.entry.make is None:
-            raise TargetError(f"{self.name} is a pool alone; it has no tables")
+        """What its kind says; raises as `make_manager`. Nothing for a pool alone."""
+        assert self.entry.make is not None
         return self.entry.make(self.parameters, *given)
 
     def make_manager(self, config: PoolConfig) -> Any:

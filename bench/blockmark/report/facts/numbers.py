@@ -148,6 +148,12 @@ def with_unit(value: float | None, unit: str) -> str:
     return f"{text} {scale.label}" if scale.label else text
 
 
+def whole_size(size: float) -> str:
+    """`4 MiB`: bytes that were chosen, so zeros behind the point would pretend a measurement."""
+    figure, _, unit = with_unit(size, "bytes").partition(" ")
+    return f"{figure.rstrip('0').rstrip('.') if '.' in figure and size >= 1 else figure} {unit}"
+
+
 def same_words(text: str) -> str:
     """What is left of a text without its numbers."""
     return _NUMBER.sub("#", text)

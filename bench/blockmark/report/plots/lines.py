@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from blockmark.report.facts.numbers import with_unit
+from blockmark.report.facts.numbers import whole_size
 from blockmark.report.facts.picture import Drawn
 from blockmark.report.plots.looks import FLOOR, Look
 from blockmark.report.plots.style import INK, WIDTH, drawn, new_figure, panel_title
@@ -246,13 +246,7 @@ def _binary_ticks(axes: Axes) -> None:
     places = [2.0**power for power in range(first, last + 1) if power % stride == 0]
     axes.yaxis.set_major_locator(FixedLocator(places))
     axes.yaxis.set_minor_locator(NullLocator())
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: _size(y)))
-
-
-def _size(value: float) -> str:
-    figure, _, unit = with_unit(value, "bytes").partition(" ")
-    whole = value >= 1 and "." in figure
-    return f"{figure.rstrip('0').rstrip('.') if whole else figure} {unit}"
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: whole_size(y)))
 
 
 def _x_axis(axes: Axes, panel: Panel) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from blockmark.report.facts.floors import floor_mark
-from blockmark.report.facts.numbers import count, exact, scale_for, with_unit
+from blockmark.report.facts.numbers import count, exact, scale_for, whole_size
 from blockmark.report.facts.order import value_of
 from blockmark.report.facts.ranges import range_note
 from blockmark.report.facts.rates import SATURATED, is_paced, is_saturated
@@ -131,14 +131,8 @@ def _streamed(setting: Setting, cells: Sequence[Cell]) -> str:
     sizes = [min(found), max(found)] if found else [] if asked is None else [asked]
     if sizes and not max(sizes):
         return "there was no time to stream anything between steps"
-    named = " to ".join(dict.fromkeys(map(_size, sizes)))
+    named = " to ".join(dict.fromkeys(map(whole_size, sizes)))
     return f"between steps {f'{named} are' if named else 'a buffer is'} streamed"
-
-
-def _size(value: float) -> str:
-    """`4 MiB`: somebody chose it, so zeros behind it would pretend a measurement."""
-    figure, _, unit = with_unit(value, "bytes").partition(" ")
-    return f"{figure.rstrip('0').rstrip('.') if '.' in figure else figure} {unit}"
 
 
 def study_table(
