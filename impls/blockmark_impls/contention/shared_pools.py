@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class EngineFacts(Facts):
+class PythonEngineFacts(Facts):
     """Of an engine in Python: `threads` says that it can be called from threads, `shares` that
     requests may name a prompt. Coroutines can call every one.
     """
@@ -47,7 +47,9 @@ def _native(scheme: str, summary: str, *parameters: Parameter) -> Entry:
 
 def _engine(name: str, engine: str, summary: str, *parameters: Parameter, **facts: Any) -> Entry:
     """An engine in Python, the class `module:Class` beside this file."""
-    known = EngineFacts(call_styles=("per-op",), profile=Profile(id_type="int object"), **facts)
+    known = PythonEngineFacts(
+        call_styles=("per-op",), profile=Profile(id_type="int object"), **facts
+    )
 
     def make(
         parameters: Parameters,
